@@ -1,0 +1,1 @@
+"""Where units of work are judged; every backend honours ``anchorscope.types.Backend``."""

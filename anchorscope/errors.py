@@ -1,0 +1,78 @@
+"""What can go wrong, as a small family; each message is one sentence with the next step in it.
+
+    AnchorscopeError
+    ├── InputError              what the caller gave cannot be used: nothing was computed
+    │   ├── UnknownNameError    no such column, label, perturbator …; near misses are listed
+    │   ├── DocumentsError      the documents cannot be read, or none of them is usable
+    │   ├── ModelFileError      a model file of an unknown or unsafe kind
+    │   ├── RunFolderError      a run folder that exists, is missing, is busy, or belongs to another run
+    │   └── MissingPackageError an optional package is needed; the extra to install is named
+    └── ModelError              the model answered with something that is no prediction
+
+The command line exits with 2 on an InputError and on a ModelError of the first batch, with 1 on a
+ModelError later in the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class AnchorscopeError(Exception):
+    """The base of everything that this package raises on purpose."""
+
+
+class InputError(AnchorscopeError):
+    """What the caller gave cannot be used."""
+
+
+class UnknownNameError(InputError):
+    """A name that stands for nothing here."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        """
+        >>> print(UnknownNameError("perturbator", "corpsu", ["corpus", "mask-token"]))
+        There is no perturbator 'corpsu'; did you mean 'corpus'? Known: corpus, mask-token.
+        """
+        self.kind, self.name, self.known = kind, name, sorted(known)
+        folded = {known.casefold(): known for known in self.known}
+        near = [folded[match] for match in get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
+        super().__init__(f"There is no {kind} {name!r}{hint} Known: {', '.join(self.known) or 'none'}.")
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, list[str]]]:
+        return type(self), (self.kind, self.name, self.known)
+
+
+class DocumentsError(InputError):
+    """The documents cannot be read, or none of them is usable."""
+
+
+class ModelFileError(InputError):
+    """A model file of an unknown or unsafe kind."""
+
+
+class RunFolderError(InputError):
+    """A run folder that exists already, is missing, is busy, or belongs to another run."""
+
+
+class MissingPackageError(InputError):
+    """An optional package is needed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        """
+        >>> print(MissingPackageError("pyarrow", "parquet", "reading .parquet files"))
+        The package 'pyarrow' is needed for reading .parquet files; install it with: pip install 'anchorscope[parquet]'.
+        """
+        self.package, self.extra, self.purpose = package, extra, purpose
+        super().__init__(
+            f"The package {package!r} is needed for {purpose}; install it with: pip install 'anchorscope[{extra}]'."
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        return type(self), (self.package, self.extra, self.purpose)
+
+
+class ModelError(AnchorscopeError):
+    """The model answered with something that is no prediction."""

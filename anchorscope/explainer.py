@@ -1,0 +1,178 @@
+"""The library's front door: a model in, its top words out.
+
+explainer = Explainer(model, top_k=20, random_state=0)
+for snapshot in explainer.stream(texts):      # anytime
+    ...
+result = explainer.explain(texts)             # result["positive"].terms, result.to_pandas()
+explainer.anchors("one great film")           # one document's own anchors
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anchorscope.collection import LazyWords
+from anchorscope.errors import DocumentsError
+from anchorscope.perturbators.choose import choose_perturbator
+from anchorscope.predictors import as_predictor
+from anchorscope.read import Documents, read_texts
+from anchorscope.result import Result
+from anchorscope.run import Budget, Run
+from anchorscope.schedule import Engine
+from anchorscope.settings import Settings, preset
+from anchorscope.types import Perturbator, Snapshot, Unit, Words
+from anchorscope.words import spans, split, terms
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAnchor:
+    """A word of one document: where it stands, whether it is an anchor, and how often perturbed texts agreed."""
+
+    word: str
+    span: tuple[int, int]
+    anchor: bool
+    decided: bool
+    agreements: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class LocalExplanation:
+    """One document's prediction and the test of each of its words."""
+
+    text: str
+    label: str
+    probability: float
+    words: tuple[LocalAnchor, ...]
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        """The words that are anchors, in their order."""
+        return tuple(word.word for word in self.words if word.anchor)
+
+
+class Explainer:
+    """Explains one model. What it was given is stored as it is; what it computes is in the results.
+
+    ``model``        anything with ``predict_proba``, a Hugging Face pipeline, a function, or a Predictor
+    ``labels``       the names of a function's columns, in their order
+    ``only``         the labels to explain; all of them if None
+    ``perturbator``  a Perturbator, or None for the one that suits the documents
+    ``settings``     further settings by name, such as ``{"delta": 0.2}``; they go before the preset's
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        top_k: int = 20,
+        random_state: int = 0,
+        labels: Sequence[str] | None = None,
+        only: Sequence[str] | None = None,
+        perturbator: Perturbator | None = None,
+        preset: str = "fast",
+        settings: Mapping[str, Any] | None = None,
+        workers: int = 1,
+        max_seconds: float | None = None,
+        max_model_calls: int | None = None,
+    ) -> None:
+        self.model = model
+        self.top_k = top_k
+        self.random_state = random_state
+        self.labels = labels
+        self.only = only
+        self.perturbator = perturbator
+        self.preset = preset
+        self.settings = settings
+        self.workers = workers
+        self.max_seconds = max_seconds
+        self.max_model_calls = max_model_calls
+
+    def explain(
+        self,
+        texts: Iterable[str],
+        labels: Iterable[str] | None = None,
+        *,
+        training_texts: Sequence[str] | None = None,
+        out: str | Path | None = None,
+        resume: bool = False,
+    ) -> Result:
+        """The result; ``out`` is the run folder to keep it in, ``labels`` are the documents' true labels."""
+        run = self._run(read_texts(texts, labels), training_texts, out, resume)
+        for _ in run.snapshots():
+            pass
+        result = run.result()
+        if out is not None:
+            result.save(Path(out))
+        return result
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        labels: Iterable[str] | None = None,
+        *,
+        training_texts: Sequence[str] | None = None,
+        out: str | Path | None = None,
+        resume: bool = False,
+    ) -> Iterator[Snapshot]:
+        """What is known, after every round; the last snapshot is ``finished``."""
+        run = self._run(read_texts(texts, labels), training_texts, out, resume)
+        yield from run.snapshots()
+        if out is not None:
+            run.result().save(Path(out))
+
+    def anchors(self, text: str) -> LocalExplanation:
+        """The anchors of one document: every word is tested, stop words and rare words too."""
+        predictor = as_predictor(self.model, labels=self.labels)
+        settings = self._settings()
+        words = split(text)
+        positions = [position for position, term in enumerate(terms(words)) if term is not None]
+        if not positions:
+            raise DocumentsError("The document has no word to test; give a text with words.")
+        perturbator = self._perturbator([words], settings)
+        perturbator.fit([words])
+        row = predictor.predict([text])[0]
+        label = int(row.argmax())
+        unit = Unit(0, text, label, tuple(positions), (settings.tau,) * len(positions))
+        engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
+        verdicts, _ = engine.judge([unit])
+        places = spans(words)
+        tested = tuple(
+            LocalAnchor(words.words[v.position], places[v.position], v.anchor, v.decided, v.agreements, v.samples)
+            for v in verdicts
+        )
+        return LocalExplanation(text, predictor.labels[label], float(row[label]), tested)
+
+    def _settings(self) -> Settings:
+        given = {"top_k": self.top_k, "seed": self.random_state, **(self.settings or {})}
+        if self.only is not None:
+            given["labels"] = tuple(self.only)
+        return preset(self.preset, **given)
+
+    def _perturbator(self, texts: Sequence[Words], settings: Settings) -> Perturbator:
+        if self.perturbator is not None:
+            return self.perturbator
+        perturbator, remark = choose_perturbator(texts, top_n=settings.top_n)
+        if remark:
+            warnings.warn(remark, stacklevel=4)
+        return perturbator
+
+    def _run(
+        self, documents: Documents, training_texts: Sequence[str] | None, out: str | Path | None, resume: bool
+    ) -> Run:
+        settings = self._settings()
+        return Run(
+            documents,
+            as_predictor(self.model, labels=self.labels),
+            self._perturbator(LazyWords([document.text for document in documents.documents]), settings),
+            settings,
+            folder=None if out is None else Path(out),
+            resume=resume,
+            workers=self.workers,
+            budget=Budget(self.max_seconds or float("inf"), self.max_model_calls or float("inf")),
+            training_texts=training_texts,
+        )

@@ -1,0 +1,224 @@
+"""Which words come to stand at the masked positions: the perturbator proposes, a keyed draw decides.
+
+    one-by-one   (the paper's text) masks are filled from left to right, each seeing the fills before it:
+                 as many passes a sample as it has masks
+    one-pass     (the authors' code) all masks of a sample at once, each drawn independently: one pass a sample
+    bank         (ours) a few pairs of complementary half-masks a document go through the perturbator once; every
+                 position then has a few distributions under different contexts, and any number of samples
+                 draws fresh masks and takes its words from them: 2 passes a pair, whatever the samples
+
+A filling is asked with blocks of samples of many documents and answers the vocabulary numbers of the fills,
+-1 where a word is kept. Equal requests to the perturbator are made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope import streams
+from anchorscope.streams import Draws
+from anchorscope.types import Perturbator, Proposals, Words
+from anchorscope.words import case_of, compose, match_case, term
+
+FILLINGS = ("bank", "one-pass", "one-by-one")
+BANK_DRAWS = ("position", "sample")
+KEPT = -1
+
+BANK_STREAM = -2
+"""The stream of the half-masks; positions are not negative, the empty anchor's is -1."""
+
+REQUESTS = 512
+"""How many texts are handed to the perturbator at once: bounds the memory of their proposals."""
+
+Fills = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some samples of one document: its text and words, and the chances that were drawn."""
+
+    text: str
+    words: Words
+    draws: Draws
+
+
+class Lexicon:
+    """A perturbator's vocabulary as texts need it: by number, in three capitalisations, and by term."""
+
+    def __init__(self, perturbator: Perturbator) -> None:
+        words = list(perturbator.vocabulary)
+        models = ("a", "Aa", "AA")  # as it is, capitalised, all capitals
+        variants = [[w if perturbator.cased else match_case(model, w) for w in words] for model in models]
+        self._variants = np.array(variants, dtype=object).reshape(len(models), len(words))
+        self._numbers = {term(word) or word: number for number, word in reversed(list(enumerate(words)))}
+
+    def numbers(self, words: Words) -> NDArray[np.int32]:
+        """The vocabulary number of each word, -1 where there is none."""
+        return np.array([self._numbers.get(term(word) or word, -1) for word in words.words], np.int32)
+
+    def render(self, words: Words, kept: NDArray[np.bool_], fills: Fills) -> list[str]:
+        """The texts of samples (samples, words): kept words as they are, fills in the capitals of what they replace."""
+        originals = np.array(words.words, dtype=object)
+        cases = np.array([case_of(word) for word in words.words], np.intp)
+        return compose(words, np.where(kept, originals, self._variants[cases, fills]))
+
+
+class OnePass:
+    """All masks of a sample are filled at once."""
+
+    def __init__(self, perturbator: Perturbator) -> None:
+        self._perturbator = perturbator
+        self.n_passes = 0
+
+    def fill(self, blocks: Sequence[Block]) -> list[Fills]:
+        """Vocabulary numbers (samples, words) for each block."""
+        answers: list[Fills] = [np.full(block.draws.kept.shape, KEPT, np.int32) for block in blocks]
+        samples = [(b, s) for b, block in enumerate(blocks) for s in range(len(block.draws.kept))]
+        for some in _chunks(samples, REQUESTS):
+            self._fill_some(blocks, some, answers)
+        return answers
+
+    def _fill_some(self, blocks: Sequence[Block], samples: Sequence[tuple[int, int]], answers: list[Fills]) -> None:
+        requests: dict[tuple[str, bytes], int] = {}
+        texts: list[Words] = []
+        masks: list[NDArray[np.bool_]] = []
+        asked = []
+        for b, s in samples:
+            mask = ~blocks[b].draws.kept[s]
+            key = (blocks[b].text, mask.tobytes())
+            if key not in requests:
+                requests[key] = len(texts)
+                texts.append(blocks[b].words)
+                masks.append(mask)
+            asked.append(requests[key])
+        self.n_passes += len(texts)
+        proposals = self._perturbator.propose(texts, masks)
+        starts = np.cumsum([0, *(int(mask.sum()) for mask in masks)])
+        for (b, s), request in zip(samples, asked):
+            rows = np.arange(starts[request], starts[request + 1])
+            chances = blocks[b].draws.fill[s][masks[request]]
+            answers[b][s, masks[request]] = pick(proposals, rows, chances)
+
+
+class OneByOne:
+    """Masks are filled from left to right, each seeing the fills before it."""
+
+    def __init__(self, perturbator: Perturbator) -> None:
+        self._perturbator = perturbator
+        self.n_passes = 0
+
+    def fill(self, blocks: Sequence[Block]) -> list[Fills]:
+        """Vocabulary numbers (samples, words) for each block."""
+        answers: list[Fills] = [np.full(block.draws.kept.shape, KEPT, np.int32) for block in blocks]
+        samples = [(b, s) for b, block in enumerate(blocks) for s in range(len(block.draws.kept))]
+        for some in _chunks(samples, REQUESTS):
+            texts = [blocks[b].words for b, _ in some]
+            masks = [~blocks[b].draws.kept[s] for b, s in some]
+            while open_ := [j for j, mask in enumerate(masks) if mask.any()]:
+                self._fill_next(blocks, some, open_, texts, masks, answers)
+        return answers
+
+    def _fill_next(
+        self,
+        blocks: Sequence[Block],
+        samples: Sequence[tuple[int, int]],
+        open_: list[int],
+        texts: list[Words],
+        masks: list[NDArray[np.bool_]],
+        answers: list[Fills],
+    ) -> None:
+        """Fill the leftmost mask of every sample that has one."""
+        self.n_passes += len(open_)
+        proposals = self._perturbator.propose([texts[j] for j in open_], [masks[j] for j in open_])
+        first_rows = np.cumsum([0, *(int(masks[j].sum()) for j in open_)])[:-1]
+        places = [int(np.argmax(masks[j])) for j in open_]
+        chances = [blocks[samples[j][0]].draws.fill[samples[j][1], place] for j, place in zip(open_, places)]
+        for j, place, number in zip(open_, places, pick(proposals, first_rows, np.array(chances))):
+            b, s = samples[j]
+            answers[b][s, place] = number
+            masks[j][place] = False
+            word = self._perturbator.vocabulary[number]
+            texts[j] = replace(texts[j], words=(*texts[j].words[:place], word, *texts[j].words[place + 1 :]))
+
+
+class Bank:
+    """A few distributions a position, from half-masked passes; fresh masks draw from them."""
+
+    def __init__(self, perturbator: Perturbator, *, seed: int, n_pairs: int, draw: str) -> None:
+        self._perturbator, self._seed, self._n_pairs, self._draw = perturbator, seed, n_pairs, draw
+        self._banks: dict[str, Proposals] = {}
+        self.n_passes = 0
+
+    def fill(self, blocks: Sequence[Block]) -> list[Fills]:
+        """Vocabulary numbers (samples, words) for each block."""
+        self._stock({block.text: block.words for block in blocks if block.text not in self._banks})
+        return [self._draw_fills(block) for block in blocks]
+
+    def _stock(self, documents: dict[str, Words]) -> None:
+        """Pass the half-masked documents through the perturbator; row j * n_pairs + c is choice c of position j."""
+        for some in _chunks(list(documents.items()), max(1, REQUESTS // (2 * self._n_pairs))):
+            masks = [
+                streams.half_masks(
+                    seed=self._seed, text=text, stream=BANK_STREAM, n_words=len(words), n_pairs=self._n_pairs
+                )
+                for text, words in some
+            ]
+            pairs = [(words, mask) for (_, words), group in zip(some, masks) for mask in group if mask.any()]
+            self.n_passes += len(pairs)
+            proposals = self._perturbator.propose([words for words, _ in pairs], [mask for _, mask in pairs])
+            start = 0
+            for (text, words), group in zip(some, masks):
+                rows = slice(start, start + self._n_pairs * len(words))
+                positions = np.nonzero(group)[1]
+                order = rows.start + np.argsort(positions, kind="stable")
+                self._banks[text] = Proposals(proposals.words[order], proposals.probabilities[order])
+                start = rows.stop
+
+    def _draw_fills(self, block: Block) -> Fills:
+        bank, draws = self._banks[block.text], block.draws
+        choice = draws.choice if self._draw == "position" else np.broadcast_to(draws.choice[:, :1], draws.choice.shape)
+        samples, positions = np.nonzero(~draws.kept)
+        rows = positions * self._n_pairs + (choice[samples, positions] * self._n_pairs).astype(np.intp)
+        answer = np.full(draws.kept.shape, KEPT, np.int32)
+        answer[samples, positions] = pick(bank, rows, draws.fill[samples, positions])
+        return answer
+
+
+Filling = OnePass | OneByOne | Bank
+
+
+def filling(name: str, perturbator: Perturbator, *, seed: int, bank_pairs: int, bank_draw: str) -> Filling:
+    """A fresh filling by name; it counts its passes, and a bank keeps what it was told until it is dropped."""
+    if name == "bank":
+        return Bank(perturbator, seed=seed, n_pairs=bank_pairs, draw=bank_draw)
+    return OneByOne(perturbator) if name == "one-by-one" else OnePass(perturbator)
+
+
+def pick(proposals: Proposals, rows: NDArray[np.intp], chances: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The word of each row at which the cumulated probability passes the chance.
+
+    >>> proposals = Proposals(np.array([[7, 8]], np.int32), np.array([[0.75, 0.25]], np.float32))
+    >>> pick(proposals, np.array([0, 0]), np.array([0.7, 0.8])).tolist()
+    [7, 8]
+    """
+    cumulated = np.cumsum(proposals.probabilities[rows], axis=1, dtype=np.float64)
+    reached = cumulated > (chances * cumulated[:, -1])[:, None]
+    numbers: NDArray[np.int32] = proposals.words[rows, np.argmax(reached, axis=1)]
+    return numbers
+
+
+def original_probabilities(perturbator: Perturbator, lexicon: Lexicon, words: Words) -> NDArray[np.float64]:
+    """The perturbator's probability of each word at its own place, all the others in view: a pass a word."""
+    proposals = perturbator.propose([words] * len(words), list(np.eye(len(words), dtype=bool)))
+    same = proposals.words == lexicon.numbers(words)[:, None]
+    total: NDArray[np.float64] = np.where(same, proposals.probabilities, 0.0).sum(axis=1, dtype=np.float64)
+    return total
+
+
+def _chunks(items: Sequence[tuple[int, int]] | Sequence[tuple[str, Words]], size: int) -> Iterator:  # type: ignore[type-arg]
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

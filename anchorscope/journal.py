@@ -1,0 +1,250 @@
+"""What a run writes down, and how it goes on: one SQLite file, one transaction a round.
+
+    meta       settings, fingerprints of documents, model and perturbator, versions
+    labels     number, name
+    documents  number, key, label that came with it, predicted label, confidence
+    terms      number, term, occurrences in the training set
+    counts     label, term: occurrences and documents that hold it
+    rounds     number, cost
+    verdicts   document, position, term, anchor, decided, agreements, samples, threshold, gain, round
+    skips      round, label, term, how many
+    evidence   label, term, document, position, anchor, perturbed text, whether the token is in it, whether it agreed
+
+A kill at any point loses at most the round in flight. A lock file lets one process write at a time; readers need none.
+No text of a document is stored, but for the evidence of shown terms.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anchorscope.collection import Collection, Predictions
+from anchorscope.errors import RunFolderError
+from anchorscope.scan import Round
+from anchorscope.tally import Tally
+from anchorscope.types import EMPTY, Cost, Document, Verdict
+
+SCHEMA = 1
+FILE = "journal.sqlite"
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE labels (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, label TEXT, predicted INTEGER NOT NULL, confidence REAL NOT NULL
+);
+CREATE TABLE terms (number INTEGER PRIMARY KEY, term TEXT NOT NULL, training INTEGER NOT NULL);
+CREATE TABLE counts (
+    label INTEGER, term INTEGER, occurrences INTEGER NOT NULL, documents INTEGER NOT NULL, PRIMARY KEY (label, term)
+) WITHOUT ROWID;
+CREATE TABLE rounds (number INTEGER PRIMARY KEY, cost TEXT NOT NULL);
+CREATE TABLE verdicts (
+    document INTEGER, position INTEGER, term INTEGER, anchor INTEGER NOT NULL, decided INTEGER NOT NULL,
+    agreements INTEGER NOT NULL, samples INTEGER NOT NULL, threshold REAL NOT NULL, gain REAL NOT NULL,
+    round INTEGER NOT NULL,
+    PRIMARY KEY (document, position)
+) WITHOUT ROWID;
+CREATE INDEX verdicts_by_round ON verdicts (round);
+CREATE TABLE skips (round INTEGER, label INTEGER, term INTEGER, n INTEGER NOT NULL, PRIMARY KEY (round, label, term))
+WITHOUT ROWID;
+CREATE TABLE evidence (
+    label INTEGER, term INTEGER, document INTEGER, position INTEGER, anchor INTEGER, text TEXT, present INTEGER,
+    agreed INTEGER
+);
+"""
+
+
+class Journal:
+    """The journal of one run, open for writing."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open or create; refuse at once if another process writes here."""
+        from filelock import FileLock, Timeout
+
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = FileLock(folder / "lock")
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout as error:
+            raise RunFolderError(
+                f"Another process is writing to {folder}; wait for it to end, or choose another --out."
+            ) from error
+        self._db = _connect(folder / FILE)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        if not _has_tables(self._db):
+            with self._db:
+                self._db.executescript("BEGIN;" + _TABLES)
+                self._db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
+        _check_schema(self._db, folder)
+
+    def close(self) -> None:
+        """Close the file and let the next writer in."""
+        self._db.close()
+        self._lock.release()
+
+    def meta(self) -> dict[str, Any]:
+        """What was written by ``begin``: empty for a new journal."""
+        return _meta(self._db)
+
+    def begin(self, meta: Mapping[str, Any]) -> None:
+        """Write down what this run is."""
+        with self._db:
+            self._db.executemany(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", [(k, json.dumps(v)) for k, v in meta.items()]
+            )
+
+    def write_predictions(self, documents: Sequence[Document], labels: Sequence[str], predictions: Predictions) -> None:
+        """Write down what the model said of each document."""
+        rows = zip(documents, predictions.labels.tolist(), predictions.confidence.tolist())
+        with self._db:
+            self._db.executemany("INSERT INTO labels VALUES (?, ?)", list(enumerate(labels)))
+            self._db.executemany(
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
+                ((i, d.key, d.label, label, confidence) for i, (d, label, confidence) in enumerate(rows)),
+            )
+
+    def read_predictions(self) -> Predictions | None:
+        """The predictions, if they were written down."""
+        rows = self._db.execute("SELECT predicted, confidence FROM documents ORDER BY number").fetchall()
+        if not rows:
+            return None
+        return Predictions(np.array([p for p, _ in rows], np.int64), np.array([c for _, c in rows]))
+
+    def write_collection(self, collection: Collection) -> None:
+        """Write down the candidates and what is known of them before any test (once)."""
+        if self._db.execute("SELECT count(*) FROM terms").fetchone()[0]:
+            return
+        tally = collection.tally()
+        labels, terms = np.nonzero(tally.occurrences)
+        counts = (labels, terms, tally.occurrences[labels, terms], tally.documents[labels, terms])
+        with self._db:
+            self._db.executemany(
+                "INSERT INTO terms VALUES (?, ?, ?)",
+                ((i, t, n) for i, (t, n) in enumerate(zip(collection.terms, collection.training.tolist()))),
+            )
+            self._db.executemany("INSERT INTO counts VALUES (?, ?, ?, ?)", zip(*(c.tolist() for c in counts)))
+
+    def closed_rounds(self) -> dict[int, Cost]:
+        """The costs of the rounds that are complete, by number."""
+        rows = self._db.execute("SELECT number, cost FROM rounds ORDER BY number")
+        return {number: Cost(**json.loads(cost)) for number, cost in rows}
+
+    def read_round(self, number: int) -> list[Verdict]:
+        """The verdicts of a closed round."""
+        rows = self._db.execute(
+            "SELECT document, position, anchor, decided, agreements, samples, threshold, gain FROM verdicts "
+            "WHERE round = ? ORDER BY document, position",
+            (number,),
+        )
+        return [Verdict(d, p, bool(a), bool(c), n, s, t, g) for d, p, a, c, n, s, t, g in rows]
+
+    def write_round(self, number: int, round_: Round, verdicts: Iterable[tuple[Verdict, int]], cost: Cost) -> None:
+        """Close a round: its verdicts (each with its term's number, or -1), its skips and its cost, or nothing."""
+        with self._db:
+            self._db.executemany(
+                "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        v.document,
+                        v.position,
+                        t,
+                        v.anchor,
+                        v.decided,
+                        v.agreements,
+                        v.samples,
+                        v.threshold,
+                        v.gain,
+                        number,
+                    )
+                    for v, t in verdicts
+                ),
+            )
+            self._db.executemany("INSERT INTO skips VALUES (?, ?, ?, ?)", ((number, *skip) for skip in round_.skips))
+            self._db.execute("INSERT INTO rounds VALUES (?, ?)", (number, json.dumps(asdict(cost))))
+
+    def write_evidence(self, rows: Iterable[tuple[int, int, int, int, bool, str, bool, bool]]) -> None:
+        """Replace the evidence: (label, term, document, position, anchor, text, present, agreed) a row."""
+        with self._db:
+            self._db.execute("DELETE FROM evidence")
+            self._db.executemany(
+                "INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                ((*row[:5], row[5].encode("utf-8", "replace").decode(), *row[6:]) for row in rows),
+            )
+
+
+class FinishedRun:
+    """A reader of a run folder: labels, terms and the tally, without documents or model."""
+
+    def __init__(self, folder: Path) -> None:
+        if not (folder / FILE).is_file():
+            raise RunFolderError(
+                f"{folder} is no run folder: it holds no {FILE}; make one with: explain … --out {folder}"
+            )
+        self._db = _connect(folder / FILE)
+        _check_schema(self._db, folder)
+        self.meta = _meta(self._db)
+        self.labels = tuple(name for (name,) in self._db.execute("SELECT name FROM labels ORDER BY number"))
+        terms = self._db.execute("SELECT term, training FROM terms ORDER BY number").fetchall()
+        if not self.labels or not terms:
+            raise RunFolderError(f"The run in {folder} was interrupted before its first test; go on with --resume.")
+        self.terms = tuple(term for term, _ in terms)
+        self._training = np.array([training for _, training in terms], np.int64)
+
+    def tally(self) -> Tally:
+        """The tally of all closed rounds, as the run's own settings count it."""
+        zero = Tally.zero(len(self.labels), len(self.terms))
+        for label, term, occurrences, documents in self._db.execute("SELECT * FROM counts"):
+            zero.occurrences[label, term], zero.documents[label, term] = occurrences, documents
+        tally = replace(zero, training=self._training)
+        rows = self._db.execute(
+            "SELECT d.predicted, v.term, v.anchor AND NOT (? AND coalesce(e.anchor, 0)), v.gain FROM verdicts v "
+            "JOIN documents d ON d.number = v.document "
+            "LEFT JOIN verdicts e ON e.document = v.document AND e.position = ? WHERE v.position != ?",
+            (self.meta["settings"]["robust"] == "drop", EMPTY, EMPTY),
+        )
+        verdicts = np.array(rows.fetchall(), np.float64).reshape(-1, 4)
+        labels, terms = verdicts[:, 0].astype(np.int64), verdicts[:, 1].astype(np.int64)
+        tally = tally.observe(labels, terms, verdicts[:, 2].astype(bool), verdicts[:, 3])
+        skips = np.array(self._db.execute("SELECT label, term, n FROM skips").fetchall(), np.int64).reshape(-1, 3)
+        return tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
+
+    def documents_per_label(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """How many documents were predicted each label."""
+        predicted = [p for (p,) in self._db.execute("SELECT predicted FROM documents")]
+        return np.bincount(predicted, minlength=len(self.labels))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        return sqlite3.connect(path, isolation_level="DEFERRED")
+    except sqlite3.Error as error:
+        raise RunFolderError(f"{path} cannot be opened: {error}.") from error
+
+
+def _has_tables(db: sqlite3.Connection) -> bool:
+    return bool(db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0])
+
+
+def _meta(db: sqlite3.Connection) -> dict[str, Any]:
+    return {key: json.loads(value) for key, value in db.execute("SELECT key, value FROM meta")}
+
+
+def _check_schema(db: sqlite3.Connection, folder: Path) -> None:
+    try:
+        found = _meta(db).get("schema")
+    except (sqlite3.DatabaseError, ValueError) as error:
+        raise RunFolderError(
+            f"The journal in {folder} cannot be read ({error}); start afresh in another --out."
+        ) from error
+    if found != SCHEMA:
+        raise RunFolderError(
+            f"The journal in {folder} has schema {found}, this version writes {SCHEMA}; start afresh in another --out."
+        )

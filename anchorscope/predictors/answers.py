@@ -1,0 +1,167 @@
+"""A model's answer, checked before anything is built on it.
+
+The rows that a model gives for n texts and c labels must be an array (n, c) of probabilities. Whatever else it is,
+a ModelError says in one sentence what was wrong, what was expected and what to do next:
+
+>>> checked([[0.25, 0.75]], ["fine film"], ["bad", "good"])
+array([[0.25, 0.75]])
+>>> checked([[2.2, 1.0]], ["fine film"], ["bad", "good"])
+Traceback (most recent call last):
+anchorscope.errors.ModelError: The model's row for 'fine film' sums to 3.2 and not to 1; are these logits? Put them \
+through a softmax.
+
+Values are only looked at, never repaired. An answer without fault costs two passes over the array; what is wrong
+with a faulty one is found afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.errors import AnchorscopeError, ModelError
+
+TOLERANCE = 1e-3
+"""How far from 1 a row may sum: what half precision and printed digits lose, and no more."""
+
+
+def answered(ask: Callable[[list[str]], Any], texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
+    """What the model ``ask`` says about ``texts``, checked; a failure of its own becomes a ModelError.
+
+    >>> answered(lambda texts: [[1, 0]] * len(texts), ["a", "b"], ["bad", "good"])
+    array([[1., 0.],
+           [1., 0.]])
+    >>> answered(lambda texts: 1 / 0, ["a", "b"], ["bad", "good"])
+    Traceback (most recent call last):
+    anchorscope.errors.ModelError: The model failed on a batch of 2 texts: ZeroDivisionError: division by zero; \
+first text: 'a'.
+    """
+    if not len(texts):
+        return np.empty((0, len(labels)))
+    try:
+        rows = ask(list(texts))
+    except AnchorscopeError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"The model failed on a batch of {len(texts)} texts: {brief(error)}; first text: {shortened(texts[0])}."
+        ) from error
+    return checked(rows, texts, labels)
+
+
+def checked(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
+    """``rows`` as an array (texts, labels), provided that each row is a distribution over the labels."""
+    array = _numbers(rows, texts, labels)
+    _check_shape(array, texts, labels)
+    with np.errstate(all="ignore"):  # infinities may be added here; they are a fault, with a name
+        good = (array >= 0).all(axis=1) & (abs(array.sum(axis=1) - 1) <= TOLERANCE)
+    if not good.all():
+        first = int(np.argmin(good))
+        raise ModelError(f"The model's row for {shortened(texts[first])} {_fault(array[first])}")
+    return array
+
+
+def one_hot(names: Sequence[str], texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
+    """Label names as rows with a single 1, for models that give no probabilities.
+
+    >>> one_hot(["good"], ["fine film"], ["bad", "good"])
+    array([[0., 1.]])
+    """
+    if len(names) != len(texts):
+        raise ModelError(_wrong_count(len(names), "label names", len(texts)))
+    numbers = {label: number for number, label in enumerate(labels)}
+    for name, text in zip(names, texts, strict=True):
+        if name not in numbers:
+            near = get_close_matches(name, labels, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "name every label that it can answer."
+            raise ModelError(
+                f"The model answered {name!r} for {shortened(text)}, which is none of its labels "
+                f"({', '.join(labels)}); {hint}"
+            )
+    return np.eye(len(labels))[[numbers[name] for name in names]]
+
+
+def brief(error: BaseException) -> str:
+    """An exception in one line.
+
+    >>> brief(ValueError("Expected 2D array.\\nReshape your data."))
+    'ValueError: Expected 2D array.'
+    """
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}".removesuffix(": ")
+
+
+def shortened(text: str) -> str:
+    """A text in quotes, short enough for a sentence.
+
+    >>> shortened("word " * 100)
+    "'word word word word word word word word word word …'"
+    """
+    return repr(text if len(text) <= 60 else f"{text[:50]}…")
+
+
+def _numbers(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
+    """``rows`` as numbers of any shape. Strings of digits are no numbers, nor is None (numpy would make it NaN)."""
+    expected = f"expected {len(texts)} rows of {len(labels)} probabilities ({', '.join(labels)})"
+    if rows is None:
+        raise ModelError(f"The model answered None; {expected}; does the function return its result?")
+    try:
+        array = np.asarray(rows)
+    except Exception as error:
+        fault = _ragged(rows, texts, labels) if isinstance(rows, list | tuple) else brief(error)
+        raise ModelError(f"The model's answer is no array ({fault}); {expected}.") from error
+    odd = _odd_types(array)
+    if array.ndim == 0 or odd:
+        what = f"values of type {', '.join(odd)}" if array.ndim else f"a single {type(rows).__name__}"
+        raise ModelError(f"The model answered {what} instead of numbers; {expected}.")
+    return array.astype(np.float64)
+
+
+def _ragged(rows: Sequence[Any], texts: Sequence[str], labels: Sequence[str]) -> str:
+    for row, text in zip(rows, texts, strict=False):
+        length = len(row) if hasattr(row, "__len__") else 1
+        if length != len(labels):
+            return f"the row for {shortened(text)} has length {length}"
+    return "its rows differ in length"
+
+
+def _odd_types(array: NDArray[Any]) -> list[str]:
+    """The types in an array that are no numbers; only an array of objects has to be searched for them."""
+    if array.dtype.kind != "O":
+        return [] if array.dtype.kind in "fiub" else [array.dtype.name]
+    return sorted({type(value).__name__ for value in array.flat if not isinstance(value, Real)})
+
+
+def _check_shape(array: NDArray[np.float64], texts: Sequence[str], labels: Sequence[str]) -> None:
+    expected = f"expected {len(labels)} ({', '.join(labels)})"
+    if len(array) != len(texts):
+        raise ModelError(_wrong_count(len(array), "rows", len(texts)))
+    if array.ndim == 1 or array.shape[1:] == (1,):
+        advice = "return 1 - p beside p" if len(labels) == 2 else "return one probability for each label"
+        raise ModelError(f"The model answered one number a text; {expected}; {advice}, or label names.")
+    if array.ndim > 2:
+        raise ModelError(f"The model answered an array of shape {array.shape}; expected {len(texts), len(labels)}.")
+    if array.shape[1] != len(labels):
+        raise ModelError(
+            f"The model answered {array.shape[1]} numbers a text; {expected}; name every label, in the model's order."
+        )
+
+
+def _wrong_count(got: int, what: str, expected: int) -> str:
+    return f"The model answered {got} {what} for a batch of {expected}; expected one for each text, in their order."
+
+
+def _fault(row: NDArray[np.float64]) -> str:
+    if np.isnan(row).any():
+        return "holds NaN; ask the model about this text alone."
+    if np.isinf(row).any():
+        return "holds an infinite number; ask the model about this text alone."
+    if (row < 0).any():
+        return f"holds a negative number ({row.min():.6g}); are these logits? Put them through a softmax."
+    if (row <= 1).all():
+        return f"sums to {row.sum():.6g} and not to 1; is it a multi-label model? One label a text can be explained."
+    return f"sums to {row.sum():.6g} and not to 1; are these logits? Put them through a softmax."

@@ -1,0 +1,257 @@
+"""Hugging Face text classifiers: a folder on this machine, a ``pipeline``, or a model with its tokenizer.
+
+    model.save_pretrained("bert"); tokenizer.save_pretrained("bert")
+    HuggingFacePredictor.from_folder("bert").predict(["a fine film"])       # array([[0.02, 0.98]])
+
+Texts are sorted by length, so that a batch holds little padding, and cut at the longest input that the model takes;
+the softmax of the logits is taken in double precision. Padding reaches the last digits: one text can differ in the
+sixth digit between two batches.
+
+A folder is read without a network and without running code of its own: configuration, tokenizer and safetensors.
+Weights in pytorch_model.bin are pickles, and are refused. So is what transformers would make up with no more than a
+log message: a classification head or a vocabulary that the folder does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.errors import InputError, ModelFileError
+from anchorscope.predictors.answers import answered, brief
+from anchorscope.predictors.fingerprints import of_folder, of_transformer
+from anchorscope.predictors.labels import chosen_labels
+from anchorscope.predictors.optional import needed
+
+BATCH_SIZE = 32
+"""Texts in a batch: about where a CPU is fastest."""
+
+
+class HuggingFacePredictor:
+    """A sequence classification ``model`` and its ``tokenizer``; ``labels`` rename those of its configuration.
+
+    With a ``folder`` it is pickled as the folder's path, and a worker process reads the weights from there.
+    """
+
+    has_probabilities = True
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        labels: Sequence[str] | None = None,
+        *,
+        name: str | None = None,
+        folder: Path | None = None,
+        device: str = "cpu",
+        batch_size: int = BATCH_SIZE,
+    ) -> None:
+        self.name = name or type(model).__name__
+        self.labels = chosen_labels(_own_labels(model.config, self.name), labels, self.name)
+        self.fingerprint = of_folder(folder) if folder else of_transformer(model, tokenizer)
+        self.model = model.to(device).eval()
+        self.tokenizer = tokenizer
+        self.truncation = _truncation(model, tokenizer)
+        self.folder = folder
+        self.device = device
+        self.batch_size = batch_size
+
+    @classmethod
+    def from_folder(
+        cls,
+        folder: str | Path,
+        *,
+        labels: Sequence[str] | None = None,
+        device: str = "cpu",
+        batch_size: int = BATCH_SIZE,
+    ) -> HuggingFacePredictor:
+        """The classifier that ``save_pretrained`` wrote into ``folder``, with the tokenizer beside it."""
+        path = Path(folder).resolve()
+        model, tokenizer = _read(path)
+        return cls(model, tokenizer, labels, name=path.name, folder=path, device=device, batch_size=batch_size)
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Probabilities (texts, labels)."""
+        return answered(self._rows, texts, self.labels)
+
+    def _rows(self, texts: list[str]) -> NDArray[np.float64]:
+        rows = np.empty((len(texts), len(self.labels)))
+        by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+        size = _batch_size(self.tokenizer, self.batch_size)
+        for start in range(0, len(texts), size):
+            batch = by_length[start : start + size]
+            rows[batch] = self._probabilities([texts[number] for number in batch])
+        return rows
+
+    def _probabilities(self, batch: list[str]) -> NDArray[np.float64]:
+        inputs = self.tokenizer(
+            [_well_formed(text) for text in batch],
+            padding=len(batch) > 1,
+            return_tensors="pt",
+            **self.truncation,
+        ).to(self.device)
+        with _package("torch").inference_mode():
+            probabilities: NDArray[np.float64] = self.model(**inputs).logits.double().softmax(dim=-1).cpu().numpy()
+        return probabilities
+
+    def __getstate__(self) -> dict[str, Any]:
+        left_in_folder = {"model": None, "tokenizer": None} if self.folder else {}
+        return {**self.__dict__, **left_in_folder}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self.folder:
+            if of_folder(self.folder) != self.fingerprint:
+                raise ModelFileError(
+                    f"The folder {str(self.folder)!r} has changed since the run began; begin a new run."
+                )
+            model, self.tokenizer = _read(self.folder)
+            self.model = model.to(self.device).eval()
+
+
+class PipelinePredictor:
+    """A ``pipeline("text-classification")``, asked for all its scores; its own settings stay as they are."""
+
+    has_probabilities = True
+
+    def __init__(
+        self,
+        pipeline: Any,
+        labels: Sequence[str] | None = None,
+        *,
+        name: str | None = None,
+        fingerprint: str | None = None,
+    ) -> None:
+        self.name = name or type(pipeline.model).__name__
+        if pipeline.task != "text-classification":
+            raise InputError(f"{self.name} is a pipeline for {pipeline.task}; expected one for text-classification.")
+        self.pipeline = pipeline
+        self.settings = {**_truncation(pipeline.model, pipeline.tokenizer), **pipeline._preprocess_params}
+        self.columns = _own_labels(pipeline.model.config, self.name)
+        self.labels = chosen_labels(self.columns, labels, self.name)
+        self.fingerprint = fingerprint or of_transformer(pipeline.model, pipeline.tokenizer)
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Probabilities (texts, labels)."""
+        return answered(self._rows, texts, self.labels)
+
+    def _rows(self, texts: list[str]) -> list[list[float]]:
+        answers = self.pipeline(
+            [_well_formed(text) for text in texts],
+            top_k=None,
+            batch_size=_batch_size(self.pipeline.tokenizer, BATCH_SIZE),
+            **self.settings,
+        )
+        rows = [{score["label"]: score["score"] for score in answer} for answer in answers]
+        return [[row[label] for label in self.columns] for row in rows]
+
+
+def is_pipeline(model: Any) -> bool:
+    """Whether this is a Hugging Face pipeline, told without importing transformers."""
+    return callable(model) and all(hasattr(model, part) for part in ("task", "model", "tokenizer"))
+
+
+def _read(folder: Path) -> tuple[Any, Any]:
+    """Model and tokenizer, once it is clear that the folder holds both whole."""
+    _check_files(folder)
+    _package("torch")  # without which transformers imports well and fails late
+    transformers = _package("transformers")
+    safely = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        with _quiet(transformers.utils.logging):
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **safely)
+            model, loading = transformers.AutoModelForSequenceClassification.from_pretrained(
+                folder, use_safetensors=True, output_loading_info=True, **safely
+            )
+    except Exception as error:
+        raise ModelFileError(
+            f"The folder {str(folder)!r} cannot be read as a Hugging Face sequence classifier ({brief(error)})."
+        ) from error
+    if loading["missing_keys"]:
+        raise ModelFileError(
+            f"The folder {str(folder)!r} holds no trained sequence classifier: it lacks "
+            f"{', '.join(sorted(loading['missing_keys']))}; fine-tune the model for classification first."
+        )
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        raise ModelFileError(
+            f"The folder {str(folder)!r} holds no tokenizer; write it there with tokenizer.save_pretrained(folder)."
+        )
+    return model.float(), tokenizer
+
+
+def _package(name: str) -> Any:
+    return needed(name, "huggingface", "Hugging Face models")
+
+
+def _check_files(folder: Path) -> None:
+    if not (folder / "config.json").is_file():
+        raise ModelFileError(
+            f"The folder {str(folder)!r} has no config.json, so it is no Hugging Face model; "
+            "write one with model.save_pretrained(folder)."
+        )
+    if any(folder.glob("*.safetensors")):
+        return
+    if any(folder.glob("*.bin")):
+        raise ModelFileError(
+            f"The folder {str(folder)!r} has its weights only in pickled form (.bin), which can run any code when "
+            "it is read; where you trust it, load it and write safetensors with model.save_pretrained(folder)."
+        )
+    raise ModelFileError(f"The folder {str(folder)!r} holds no weights; expected model.safetensors beside config.json.")
+
+
+@contextmanager
+def _quiet(logging: Any) -> Iterator[None]:
+    """No progress bars and notes of transformers on the user's screen; its settings are put back."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _own_labels(config: Any, name: str) -> tuple[str, ...]:
+    if config.problem_type not in (None, "single_label_classification"):
+        raise InputError(
+            f"{name} is a model for {config.problem_type.replace('_', ' ')}; "
+            "expected one that gives each text exactly one of its labels."
+        )
+    return tuple(str(label) for _, label in sorted(config.id2label.items()))
+
+
+def _truncation(model: Any, tokenizer: Any) -> dict[str, Any]:
+    """The tokenizer's arguments that cut a text at the longest input of the model, if it has a longest.
+
+    RoBERTa and its kin count positions from ``padding_idx + 1``, so they hold fewer tokens than they have positions,
+    and their tokenizers do not always know a limit (they then say 10^30).
+    """
+    positions = [
+        module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1)
+        for name, module in model.named_modules()
+        if name.endswith("position_embeddings") and hasattr(module, "num_embeddings")
+    ]
+    declared = getattr(model.config, "max_position_embeddings", None)
+    limit = min([tokenizer.model_max_length, *positions, *([declared] if declared else [])])
+    return {"truncation": True, "max_length": limit} if limit < 10**9 else {}
+
+
+def _batch_size(tokenizer: Any, wanted: int) -> int:
+    """Without a padding token, texts of different lengths cannot share a batch."""
+    return wanted if tokenizer.pad_token_id is not None else 1
+
+
+def _well_formed(text: str) -> str:
+    """A text that tokenizers accept: lone surrogates become U+FFFD.
+
+    >>> _well_formed("a\\ud800b")
+    'a\ufffdb'
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

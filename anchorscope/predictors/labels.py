@@ -1,0 +1,40 @@
+"""The names of a model's labels: its own, or the ones that the caller gives to a model that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anchorscope.errors import InputError
+
+
+def chosen_labels(own: Sequence[str] | None, given: Sequence[str] | None, model: str) -> tuple[str, ...]:
+    """The labels in the order of the model's columns: ``given`` names, if any, replace the model's ``own``.
+
+    >>> chosen_labels(["0", "1"], None, "LogisticRegression")
+    ('0', '1')
+    >>> chosen_labels(["0", "1"], ["bad", "good"], "LogisticRegression")
+    ('bad', 'good')
+    >>> chosen_labels(None, None, "score")
+    Traceback (most recent call last):
+    anchorscope.errors.InputError: The labels of score are not known; give them in the order of its columns: \
+labels=['negative', 'positive'], or --labels negative,positive.
+    """
+    if isinstance(given, str):
+        raise InputError(f"labels must be a list of names and not the text {given!r}; write labels={given.split(',')}.")
+    names = own if given is None else given
+    if names is None:
+        raise InputError(
+            f"The labels of {model} are not known; give them in the order of its columns: "
+            "labels=['negative', 'positive'], or --labels negative,positive."
+        )
+    labels = tuple(names)
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        raise InputError(f"{model} needs two or more different labels; these are ({', '.join(labels)}).")
+    if own is not None and len(own) != len(labels):
+        raise InputError(f"{model} has {len(own)} labels ({', '.join(own)}), but {len(labels)} names were given.")
+    if own is not None and labels != tuple(own) and set(labels) == set(own):
+        raise InputError(
+            f"The labels of {model} stand in the order ({', '.join(own)}), and new names keep the model's order; "
+            "leave out the labels that you gave."
+        )
+    return labels

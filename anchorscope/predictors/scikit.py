@@ -1,0 +1,142 @@
+"""scikit-learn models, and everything else that has ``predict_proba``.
+
+The model must read raw texts: a pipeline of a vectoriser and a classifier. Its labels are its ``classes_``, as
+strings. A model with ``predict`` alone (LinearSVC) knows only labels and answers rows with a single 1.
+
+>>> class Shouting:
+...     classes_ = ["calm", "loud"]
+...     def predict_proba(self, texts):
+...         return [[0.1, 0.9] if text.isupper() else [0.8, 0.2] for text in texts]
+>>> ScikitPredictor(Shouting()).predict(["GOOD"])
+array([[0.1, 0.9]])
+
+Model files: a .skops file is read without running code of its own, and each type in it that skops does not vouch for
+must be trusted by name. A pickle runs whatever its author put in, so to read one is the caller's own decision.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.errors import InputError, ModelError, ModelFileError
+from anchorscope.predictors.answers import answered, brief, one_hot
+from anchorscope.predictors.fingerprints import of_object
+from anchorscope.predictors.labels import chosen_labels
+from anchorscope.predictors.optional import needed
+
+log = logging.getLogger(__name__)
+
+
+class ScikitPredictor:
+    """A fitted model with ``predict_proba``, or with ``predict`` and ``classes_``; ``labels`` rename its classes."""
+
+    def __init__(
+        self,
+        model: Any,
+        labels: Sequence[str] | None = None,
+        *,
+        name: str | None = None,
+        fingerprint: str | None = None,
+    ) -> None:
+        self.model = model
+        self.name = name or _class_name(model)
+        self.classes = _classes(model)
+        self.labels = chosen_labels(self.classes, labels, self.name)
+        self.has_probabilities = hasattr(model, "predict_proba")
+        self.fingerprint = fingerprint or of_object(model)
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Probabilities (texts, labels)."""
+        return answered(self._rows, texts, self.labels)
+
+    def _rows(self, texts: list[str]) -> Any:
+        if self.has_probabilities:
+            return self._asked(self.model.predict_proba, texts)
+        names = [str(name) for name in self._asked(self.model.predict, texts)]
+        return one_hot(names, texts, self.classes or self.labels)
+
+    def _asked(self, ask: Callable[[list[str]], Any], texts: list[str]) -> Any:
+        try:
+            return ask(texts)
+        except Exception as error:
+            # What was fitted on a table knows its number of columns; what begins with a vectoriser does not.
+            if not hasattr(self.model, "n_features_in_"):
+                raise
+            raise ModelError(
+                f"{self.name} was fitted on a table of {self.model.n_features_in_} columns and cannot read texts "
+                f"({brief(error)}); fit a pipeline with a vectoriser: "
+                f"make_pipeline(TfidfVectorizer(), {_class_name(self.model)}())."
+            ) from error
+
+
+def read_skops(data: bytes, name: str, trust: Sequence[str]) -> Any:
+    """The object in the bytes of a .skops file, if it holds only types that skops or the caller trusts.
+
+    The types are listed from the file's description of itself: nothing is imported or built before all are trusted.
+    """
+    skops = needed("skops.io", "scikit", "reading .skops files")
+    with _readable(name, "skops"):
+        untrusted = sorted({*skops.get_untrusted_types(data=data)} - {*trust})
+    if untrusted:
+        raise ModelFileError(
+            f"{name!r} holds types that skops does not vouch for: {', '.join(untrusted)}; "
+            "nothing was loaded; if you trust them, add "
+            f"{' '.join(f'--trust {kind}' for kind in untrusted)} (in Python: trust={untrusted})."
+        )
+    with _readable(name, "skops"):
+        return skops.loads(data, trusted=list(trust))
+
+
+def read_pickle(data: bytes, name: str) -> Any:
+    """The object in the bytes of a pickle or joblib file. This runs whatever code the file holds."""
+    joblib = needed("joblib", "scikit", "reading pickled models")
+    with _readable(name, "pickle"):
+        return joblib.load(io.BytesIO(data))
+
+
+@contextmanager
+def _readable(name: str, kind: str) -> Iterator[None]:
+    """Errors of a reader become a ModelFileError, and its warnings log messages, one sentence for each kind."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except Exception as error:
+            raise ModelFileError(
+                f"{name!r} cannot be read as a {kind} file ({brief(error)}); is it whole, and is "
+                "everything installed here that it was made with?"
+            ) from error
+    for sentence in dict.fromkeys(_sentence(warning.message) for warning in caught):
+        log.warning("%s: %s", name, sentence)
+
+
+def _sentence(warning: Warning | str) -> str:
+    """A warning in one line; scikit-learn's on versions comes once for each part of a pipeline, and is long."""
+    made, read = (getattr(warning, f"{time}_sklearn_version", None) for time in ("original", "current"))
+    if made and read:
+        return f"made with scikit-learn {made} and read with {read}; its answers may differ: fit it again if you can."
+    return str(warning).strip().partition("\n")[0]
+
+
+def _classes(model: Any) -> tuple[str, ...] | None:
+    """The model's own label names, if it has any."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return None
+    if any(np.ndim(name) for name in classes):
+        raise InputError(f"{_class_name(model)} predicts several things at once; pass a model that predicts one.")
+    return tuple(str(name) for name in classes)
+
+
+def _class_name(model: Any) -> str:
+    """The class of the model; of a pipeline, the class of its last step."""
+    steps = getattr(model, "steps", None)
+    return type(steps[-1][1] if steps else model).__name__

@@ -1,0 +1,188 @@
+"""What a run found, as a value: read it, write it, make a table of it.
+
+``result.json`` follows the schema in ``result.schema.json`` (version 1); nothing in it but the cost depends on
+batches, workers or crashes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from anchorscope.errors import RunFolderError, UnknownNameError
+from anchorscope.types import Cost, Explanation, Snapshot, Term
+
+SCHEMA = 1
+FILE = "result.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The top terms of every label, what they rest on, and what it took."""
+
+    explanations: Mapping[str, Explanation]
+    settled: bool
+    interval_level: float
+    settings: Mapping[str, Any]
+    cost: Cost
+    documents: Mapping[str, Any]
+    model: Mapping[str, str]
+    perturbator: Mapping[str, str]
+    versions: Mapping[str, str]
+
+    def __getitem__(self, label: str) -> Explanation:
+        if label not in self.explanations:
+            raise UnknownNameError("label", label, self.explanations)
+        return self.explanations[label]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values in the shape of ``result.json``."""
+        return {
+            "schema": SCHEMA,
+            "labels": {label: explanation_to_dict(e) for label, e in self.explanations.items()},
+            "settled": self.settled,
+            "interval_level": self.interval_level,
+            "settings": dict(self.settings),
+            "seed": self.settings["seed"],
+            "cost": asdict(self.cost),
+            "documents": dict(self.documents),
+            "model": dict(self.model),
+            "perturbator": dict(self.perturbator),
+            "versions": dict(self.versions),
+        }
+
+    def to_json(self) -> str:
+        """The text of ``result.json``."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+    def save(self, folder: Path) -> Path:
+        """Write ``result.json`` whole or not at all."""
+        path, draft = folder / FILE, folder / (FILE + ".part")
+        draft.write_text(self.to_json(), encoding="utf-8")
+        os.replace(draft, path)
+        return path
+
+    @classmethod
+    def load(cls, folder: Path) -> Result:
+        """The result in a run folder."""
+        try:
+            values = json.loads((folder / FILE).read_text(encoding="utf-8"))
+            if values["schema"] != SCHEMA:
+                raise RunFolderError(f"{folder / FILE} has schema {values['schema']}, this version reads {SCHEMA}.")
+            return cls(
+                explanations={label: explanation_from_dict(label, e) for label, e in values["labels"].items()},
+                settled=values["settled"],
+                interval_level=values["interval_level"],
+                settings=values["settings"],
+                cost=Cost(**values["cost"]),
+                documents=values["documents"],
+                model=values["model"],
+                perturbator=values["perturbator"],
+                versions=values["versions"],
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RunFolderError(
+                f"{folder / FILE} cannot be read ({error}); go on with --resume to write it."
+            ) from error
+
+    def to_pandas(self) -> Any:
+        """A table with a row a term."""
+        from anchorscope.errors import MissingPackageError
+
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingPackageError("pandas", "pandas", "Result.to_pandas()") from error
+        return pandas.DataFrame(rows(self.explanations))
+
+    def _repr_html_(self) -> str:
+        return html_table(self.explanations)
+
+
+def rows(explanations: Mapping[str, Explanation]) -> list[dict[str, Any]]:
+    """A flat row a term, for tables and CSV."""
+    return [
+        {
+            "label": label,
+            "rank": rank,
+            "term": term.term,
+            "score": term.score,
+            "low": term.interval[0],
+            "high": term.interval[1],
+            "membership": term.membership,
+            "anchors": term.anchors,
+            "non_anchors": term.non_anchors,
+            "skipped": term.skipped,
+            "occurrences": term.occurrences,
+            "tested": term.tested,
+        }
+        for label, explanation in explanations.items()
+        for rank, term in enumerate(explanation.terms, start=1)
+    ]
+
+
+def html_table(explanations: Mapping[str, Explanation]) -> str:
+    """The terms as a static table, every text escaped."""
+    names = ("label", "rank", "term", "score", "anchors", "tested", "occurrences")
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(_cell(row[name]))}</td>" for name in names) + "</tr>"
+        for row in rows(explanations)
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def snapshot_to_dict(snapshot: Snapshot) -> dict[str, Any]:
+    """A snapshot as plain values: a line of ``--stream``."""
+    return {
+        "round": snapshot.round,
+        "finished": snapshot.finished,
+        "settled": snapshot.settled,
+        "tests_planned": snapshot.tests_planned,
+        "interval_level": snapshot.interval_level,
+        "labels": {label: explanation_to_dict(e) for label, e in snapshot.explanations.items()},
+        "cost": asdict(snapshot.cost),
+    }
+
+
+def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
+    """An explanation as plain values."""
+    return {
+        "documents": explanation.documents,
+        "robust": explanation.robust,
+        "settled": explanation.settled,
+        "regret": explanation.regret,
+        "note": explanation.note,
+        "terms": [
+            {**asdict(term), "interval": list(term.interval), "examples": list(term.examples), "tested": term.tested}
+            for term in explanation.terms
+        ],
+    }
+
+
+def explanation_from_dict(label: str, values: Mapping[str, Any]) -> Explanation:
+    """The explanation that ``explanation_to_dict`` wrote."""
+    terms = []
+    for term in values["terms"]:
+        rest = {key: value for key, value in term.items() if key not in ("interval", "examples", "tested")}
+        low, high = term["interval"]
+        terms.append(Term(**rest, interval=(low, high), examples=tuple(term["examples"])))
+    kept = {key: values[key] for key in ("documents", "robust", "settled", "regret", "note")}
+    return Explanation(label=label, terms=tuple(terms), **kept)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of ``result.json``."""
+    text = (files("anchorscope") / "result.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

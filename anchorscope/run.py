@@ -1,0 +1,356 @@
+"""The loop: documents in, a stream of snapshots out, a result at the end.
+
+    documents -> words -> prediction -> plan -> perturbed texts -> agreements -> verdicts -> tally -> scores -> top-k
+
+A run plans a round, has it judged, writes it down, adds it to the tally, and yields what is known. It knows no
+screen. A run with a folder can be killed at any moment and goes on from its last closed round: closed rounds are
+planned again (planning is a pure function of the tally) and their verdicts are read instead of judged.
+
+Documents are numbered in the order of their keys, so the order in which they came changes nothing.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope import scores
+from anchorscope.backends.local import local_backend
+from anchorscope.collection import Collection, LazyWords, collect, predict, sample
+from anchorscope.errors import RunFolderError
+from anchorscope.journal import FILE, Journal
+from anchorscope.read import Documents
+from anchorscope.result import Result
+from anchorscope.scan import Round, Scan
+from anchorscope.schedule import Engine
+from anchorscope.settings import Settings
+from anchorscope.tally import Tally
+from anchorscope.types import EMPTY, Cost, Explanation, Perturbator, Predictor, Snapshot, Term, Unit, Verdict
+
+EXAMPLES = 3
+"""Documents named for a shown term; in a run folder the evidence of as many anchors and non-anchors is kept."""
+
+EVIDENCE_SAMPLES = 20
+FEW_DOCUMENTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When to end early, cleanly: after so many seconds, or so many texts given to the model."""
+
+    max_seconds: float = float("inf")
+    max_model_calls: float = float("inf")
+
+    def is_spent(self, cost: Cost) -> bool:
+        """Whether it is time to end."""
+        return cost.seconds >= self.max_seconds or cost.predictor_texts >= self.max_model_calls
+
+
+class Run:
+    """One explanation of one collection by one model: iterate over its snapshots, then read its result."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        predictor: Predictor,
+        perturbator: Perturbator,
+        settings: Settings,
+        *,
+        folder: Path | None = None,
+        resume: bool = False,
+        workers: int = 1,
+        budget: Budget | None = None,
+        training_texts: Sequence[str] | None = None,
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
+        self._documents, self._predictor, self._perturbator = documents, predictor, perturbator
+        self._settings, self._workers, self._budget = settings, workers, budget or Budget()
+        self._training_texts, self._sources = training_texts, dict(sources or {})
+        self._folder, self._resume = folder, resume
+        self._last: Snapshot | None = None
+        self._skipped = dict(documents.skipped)
+        refuse_existing(folder, resume)
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """Compute, and yield what is known after each round."""
+        journal = Journal(self._folder) if self._folder else None
+        try:
+            for snapshot in self._snapshots(journal):
+                self._last = snapshot
+                yield snapshot
+        finally:
+            if journal:
+                journal.close()
+
+    def result(self) -> Result:
+        """What the last snapshot knew."""
+        assert self._last is not None, "iterate over snapshots() first"
+        return Result(
+            explanations=self._last.explanations,
+            settled=self._last.settled,
+            interval_level=self._last.interval_level,
+            settings=self._settings.to_dict(),
+            cost=self._last.cost,
+            documents={
+                "source": self._documents.source,
+                "sha256": self._documents.sha256,
+                "usable": len(self._documents.documents),
+                "skipped": self._skipped,
+            },
+            model={"name": self._predictor.name, "sha256": self._predictor.fingerprint},
+            perturbator={"name": self._perturbator.name, "sha256": self._perturbator.fingerprint},
+            versions={"anchorscope": version("anchorscope"), "python": platform.python_version()},
+        )
+
+    def _snapshots(self, journal: Journal | None) -> Iterator[Snapshot]:
+        clock = _Clock()
+        chosen = sample(self._documents.documents, self._settings.sample_documents, self._settings.seed)
+        chosen.sort(key=lambda document: document.key)
+        texts = [document.text for document in chosen]
+        self._perturbator.fit(LazyWords(texts))
+        if journal:
+            self._begin_or_compare(journal)
+        predictions = journal.read_predictions() if journal else None
+        if predictions is None:
+            predictions = predict(self._predictor, texts)
+            if journal:
+                journal.write_predictions(chosen, self._predictor.labels, predictions)
+        collection = collect(
+            chosen, self._predictor.labels, predictions, self._settings, training_texts=self._training_texts
+        )
+        self._skipped.update(collection.skipped)
+        if journal:
+            journal.write_collection(collection)
+        yield from self._rounds(collection, journal, Cost(predictor_texts=len(chosen)), clock)
+
+    def _rounds(self, collection: Collection, journal: Journal | None, cost: Cost, clock: _Clock) -> Iterator[Snapshot]:
+        settings = self._settings
+        engine = Engine(self._predictor, self._perturbator, settings.sampling, settings.anchor_test)
+        backend = local_backend(engine, self._workers)
+        strategy = Scan(collection, settings)
+        ledger = _Ledger(collection, settings.robust)
+        closed = journal.closed_rounds() if journal else {}
+        number = 0
+        try:
+            yield self._view(collection, strategy, ledger, number, cost + clock.spent())
+            while not self._budget.is_spent(cost + clock.total()):
+                round_ = strategy.next_round(ledger.tally)
+                if round_ is None:
+                    break
+                if number in closed:
+                    assert journal is not None
+                    verdicts, spent = journal.read_round(number), closed[number]
+                else:
+                    verdicts, spent = backend.judge(round_.units)
+                    verdicts.sort(key=lambda verdict: (verdict.document, verdict.position))
+                    spent = spent + clock.spent()
+                    if journal:
+                        terms = ledger.terms_of(verdicts).tolist()
+                        journal.write_round(number, round_, zip(verdicts, terms), spent)
+                ledger.add(round_, verdicts)
+                cost, number = cost + spent, number + 1
+                yield self._view(collection, strategy, ledger, number, cost)
+            if journal and self._last:
+                journal.write_evidence(_evidence(engine, collection, ledger, self._last, settings))
+            yield replace(self._view(collection, strategy, ledger, number, cost + clock.spent()), finished=True)
+        finally:
+            backend.close()
+
+    def _view(self, collection: Collection, strategy: Scan, ledger: _Ledger, number: int, cost: Cost) -> Snapshot:
+        """The snapshot of this moment."""
+        tally, settings = ledger.tally, self._settings
+        values = scores.aggregation(settings.aggregation, alpha=settings.alpha)(strategy.counted(tally))
+        standing = strategy.standing(tally)
+        n_documents = np.bincount(collection.predictions.labels, minlength=len(collection.labels))
+        explanations = {}
+        for label in np.flatnonzero(collection.explained):
+            top = scores.ranking(values[label], tally.occurrences[label])[: settings.top_k]
+            name = collection.labels[label]
+            explanations[name] = Explanation(
+                label=name,
+                documents=int(n_documents[label]),
+                robust=int(ledger.robust[collection.predictions.labels == label].sum()),
+                settled=bool(standing.settled[label]),
+                regret=None,
+                terms=tuple(
+                    term_view(collection.terms, tally, values, standing.low, standing.high, int(label), int(t), ledger)
+                    for t in top
+                ),
+                note=_note(name, int(n_documents[label])),
+            )
+        return Snapshot(
+            explanations=explanations,
+            round=number,
+            tests_planned=strategy.tests_left(tally),
+            settled=all(e.settled for e in explanations.values()),
+            interval_level=strategy.interval_level,
+            cost=cost,
+        )
+
+    def _begin_or_compare(self, journal: Journal) -> None:
+        """Write down what this run is; or, for a journal that exists, refuse another model, data or setting."""
+        assert self._folder is not None
+        now = {
+            "settings": self._settings.to_dict(),
+            "documents": {"sha256": self._documents.sha256},
+            "model": {"name": self._predictor.name, "sha256": self._predictor.fingerprint},
+            "perturbator": {"name": self._perturbator.name, "sha256": self._perturbator.fingerprint},
+        }
+        then = journal.meta()
+        if "settings" in then and (differences := _differences(then, now)):
+            raise RunFolderError(
+                f"The run in {self._folder} was started differently ({'; '.join(differences)}); "
+                "give the same again, or start afresh in another --out."
+            )
+        journal.begin({**now, "sources": self._sources})
+
+
+class _Ledger:
+    """The counts of a run as it goes: the tally, which documents are robust, and where terms were tested."""
+
+    def __init__(self, collection: Collection, robust: str) -> None:
+        self.tally: Tally = collection.tally()
+        self.robust = np.zeros(len(collection.documents), bool)
+        self._drops_robust = robust == "drop"
+        self._collection = collection
+        width = 1 + int(collection.occurrence_position.max(initial=0))
+        self._places = collection.occurrence_document.astype(np.int64) * width + collection.occurrence_position
+        self._width = width
+        self._examples: dict[tuple[int, int, bool], list[tuple[int, int]]] = {}
+
+    def terms_of(self, verdicts: Sequence[Verdict]) -> NDArray[np.int64]:
+        """The term number of each verdict, -1 for the empty anchor."""
+        documents = np.array([v.document for v in verdicts], np.int64)
+        positions = np.array([v.position for v in verdicts], np.int64)
+        found = np.searchsorted(self._places, documents * self._width + np.maximum(positions, 0))
+        found = np.minimum(found, len(self._places) - 1)
+        return np.where(positions == EMPTY, -1, self._collection.occurrence_term[found])
+
+    def add(self, round_: Round, verdicts: Sequence[Verdict]) -> None:
+        """Count a round."""
+        self.robust[[v.document for v in verdicts if v.position == EMPTY and v.anchor]] = True
+        terms = self.terms_of(verdicts)
+        tested = terms >= 0
+        documents = np.array([v.document for v in verdicts], np.int64)[tested]
+        anchor = np.array([v.anchor for v in verdicts], bool)[tested]
+        if self._drops_robust:
+            anchor &= ~self.robust[documents]
+        labels = self._collection.predictions.labels[documents]
+        gain = np.array([v.gain for v in verdicts], np.float64)[tested]
+        self.tally = self.tally.observe(labels, terms[tested], anchor, gain)
+        skips = np.array(round_.skips, np.int64).reshape(-1, 3)
+        self.tally = self.tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
+        positions = [v.position for v in verdicts if v.position != EMPTY]
+        for label, term, yes, document, position in zip(
+            labels.tolist(), terms[tested].tolist(), anchor.tolist(), documents.tolist(), positions
+        ):
+            places = self._examples.setdefault((label, term, yes), [])
+            if len(places) < EXAMPLES:
+                places.append((document, position))
+
+    def examples(self, label: int, term: int, anchor: bool) -> list[tuple[int, int]]:
+        """The first documents and positions at which the term was found to be an anchor, or none."""
+        return self._examples.get((label, term, anchor), [])
+
+    def example_keys(self, label: int, term: int) -> tuple[str, ...]:
+        """The keys of documents in which the term is an anchor."""
+        return tuple(self._collection.documents[d].key for d, _ in self.examples(label, term, True))
+
+
+class _Clock:
+    """Time in pieces that add up."""
+
+    def __init__(self) -> None:
+        self._start = self._last = monotonic()
+
+    def spent(self) -> Cost:
+        """The time since this was last asked."""
+        now = monotonic()
+        self._last, last = now, self._last
+        return Cost(seconds=now - last)
+
+    def total(self) -> Cost:
+        """The time since the last piece was taken, which is still open."""
+        return Cost(seconds=monotonic() - self._last)
+
+
+def refuse_existing(folder: Path | None, resume: bool) -> None:
+    """A run folder that exists is not written to without being asked."""
+    if folder is None:
+        return
+    if folder.exists() and not folder.is_dir():
+        raise RunFolderError(f"{folder} is a file; --out takes the folder of a run.")
+    if (folder / FILE).exists() and not resume:
+        raise RunFolderError(f"There is a run in {folder} already; go on with --resume, or choose another --out.")
+
+
+def term_view(
+    terms: Sequence[str],
+    tally: Tally,
+    values: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    label: int,
+    term: int,
+    ledger: _Ledger | None = None,
+) -> Term:
+    """A term as it is shown."""
+    return Term(
+        term=terms[term],
+        score=float(values[label, term]),
+        interval=(float(low[label, term]), float(high[label, term])),
+        membership=None,
+        anchors=int(tally.anchors[label, term]),
+        non_anchors=int(tally.non_anchors[label, term]),
+        skipped=int(tally.skipped[label, term]),
+        occurrences=int(tally.occurrences[label, term]),
+        examples=ledger.example_keys(label, term) if ledger else (),
+    )
+
+
+def _evidence(
+    engine: Engine, collection: Collection, ledger: _Ledger, snapshot: Snapshot, settings: Settings
+) -> Iterator[tuple[int, int, int, int, bool, str, bool, bool]]:
+    """For the shown terms, samples of some documents in which they are and are not anchors."""
+    numbers = {term: number for number, term in enumerate(collection.terms)}
+    for name, explanation in snapshot.explanations.items():
+        label = collection.labels.index(name)
+        for term in (numbers[term.term] for term in explanation.terms):
+            for anchor in (True, False):
+                for document, position in ledger.examples(label, term, anchor):
+                    text = collection.documents[document].text
+                    unit = Unit(document, text, label, (position,), (settings.tau,))
+                    for s in engine.samples(unit, EVIDENCE_SAMPLES):
+                        yield label, term, document, position, anchor, s.text, s.present, s.agreed
+
+
+def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What a journal and a new call do not agree on, in words."""
+    found = [
+        f"{kind} {then[kind].get('name', '')} has changed".replace("  ", " ")
+        for kind in ("documents", "model", "perturbator")
+        if then[kind]["sha256"] != now[kind]["sha256"]
+    ]
+    settings_then = Settings.from_dict(then["settings"]).to_dict()
+    found += [
+        f"{name} was {settings_then[name]}, now {value}"
+        for name, value in now["settings"].items()
+        if settings_then[name] != value
+    ]
+    return found
+
+
+def _note(label: str, n_documents: int) -> str | None:
+    if n_documents == 0:
+        return f"No document is predicted {label!r}: there is nothing to explain."
+    if n_documents < FEW_DOCUMENTS:
+        return f"Only {n_documents} documents are predicted {label!r}: too few to say much."
+    return None

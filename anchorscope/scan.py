@@ -1,0 +1,206 @@
+"""The paper's strategy: walk through the documents in order, and test each candidate token that is not filtered.
+
+Documents are taken in rounds of a fixed number, in a fixed order (descending confidence, then key), and every
+decision is read from the tally of the closed rounds: which tokens a filter skips, and the lowered threshold
+tau~ of each word. So the plan of a round does not depend on who judges it, and an interrupted run plans the
+same rounds again.
+
+Filters:
+    none        every candidate occurrence is tested: exhaustive
+    optimistic  (the paper's, lossy) skip a word if its pseudo-score with every remaining occurrence counted as an
+                anchor is below the least of the current top k; a skipped occurrence counts as a non-anchor
+    sound       (lossless) skip a word that cannot enter the top k in any world; at the end skipped occurrences
+                are taken up again, until the list is certain; stops early once it is
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope import bounds, scores
+from anchorscope.collection import Collection
+from anchorscope.settings import Settings
+from anchorscope.streams import uniforms
+from anchorscope.tally import Tally
+from anchorscope.types import EMPTY, Unit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """What to test next, and how many occurrences of which (label, term) are skipped (negative: taken up again)."""
+
+    units: tuple[Unit, ...]
+    skips: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """How sure the scores are: intervals (labels, terms), and for each label whether its list is settled."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    settled: NDArray[np.bool_]
+
+
+class Scan:
+    """The documents in order; holds no counts of its own, only what it has handed out already."""
+
+    interval_level = 1.0
+
+    def __init__(self, collection: Collection, settings: Settings) -> None:
+        self._collection, self._settings = collection, settings
+        self._aggregation = scores.aggregation(settings.aggregation, alpha=settings.alpha)
+        self._order = document_order(collection, settings)
+        self._cursor = 0
+        self._handed_out = np.zeros(len(collection.occurrence_term), bool)
+        self._visited = np.zeros(len(collection.documents), bool)
+
+    def counted(self, tally: Tally) -> Tally:
+        """The tally that scores are read from."""
+        return tally.with_skipped_as_non_anchors() if self._settings.filter == "optimistic" else tally
+
+    def next_round(self, tally: Tally) -> Round | None:
+        """The next tokens to test, or None when there is nothing left to do."""
+        if self._settings.filter == "sound" and self._cursor and self.standing(tally).settled.all():
+            return None
+        if self._cursor < len(self._order):
+            documents = self._order[self._cursor : self._cursor + self._settings.round_size]
+            self._cursor += len(documents)
+            return self._plan(documents, self._skipped_terms(tally), tally)
+        return self._certificate_round(tally) if self._settings.filter == "sound" else None
+
+    def standing(self, tally: Tally) -> Standing:
+        """The deterministic bounds of what is known; skipped occurrences are unknown, never imputed."""
+        name, alpha = self._settings.aggregation, self._settings.alpha
+        low, high = bounds.intervals(name, tally, alpha=alpha)
+        settled = np.array([self._is_settled(tally, label) for label in range(len(tally.anchors))])
+        return Standing(low, high, settled)
+
+    def tests_left(self, tally: Tally) -> int:
+        """At most so many tests are still to come."""
+        explained = self._collection.explained[:, None]
+        return int((tally.untested * explained).sum() - (tally.skipped * explained).sum())
+
+    def _is_settled(self, tally: Tally, label: int) -> bool:
+        if not self._collection.explained[label] or not tally.untested[label].any():
+            return True
+        return self._settings.aggregation in bounds.FILTERED and not len(self._contenders(tally, label))
+
+    def _contenders(self, tally: Tally, label: int) -> NDArray[np.intp]:
+        top = scores.ranking(self._aggregation(tally)[label], tally.occurrences[label])[: self._settings.top_k]
+        return bounds.contenders(self._settings.aggregation, tally, label, top, alpha=self._settings.alpha)
+
+    def _skipped_terms(self, tally: Tally) -> NDArray[np.bool_]:
+        """Which terms the filter skips, (labels, terms)."""
+        s = self._settings
+        if s.filter == "sound":
+            return bounds.out_of_reach(s.aggregation, tally, s.top_k, alpha=s.alpha)
+        if s.filter == "optimistic":
+            return hopeless(s.aggregation, self.counted(tally), s.top_k, alpha=s.alpha)
+        return np.zeros(tally.anchors.shape, bool)
+
+    def _thresholds(self, tally: Tally) -> NDArray[np.float64]:
+        """The precision that a token has to reach, (labels, terms)."""
+        s = self._settings
+        if not s.tau_tilde:
+            return np.full(tally.anchors.shape, s.tau)
+        return lowered_thresholds(self.counted(tally), tau=s.tau, omega=s.omega, alpha=s.alpha)
+
+    def _plan(self, documents: Iterable[int], skipped: NDArray[np.bool_], tally: Tally) -> Round:
+        thresholds = self._thresholds(tally)
+        units, skips = [], np.zeros(skipped.shape, np.int64)
+        for document in documents:
+            label = int(self._collection.predictions.labels[document])
+            occurrences = np.arange(len(self._handed_out))[self._collection.occurrences_of(document)]
+            terms = self._collection.occurrence_term[occurrences]
+            leave_out = skipped[label, terms]
+            np.add.at(skips[label], terms[leave_out], 1)
+            if not leave_out.all():
+                units.append(self._unit(int(document), label, occurrences[~leave_out], thresholds))
+        return Round(tuple(units), _nonzero(skips))
+
+    def _unit(self, document: int, label: int, occurrences: NDArray[np.intp], thresholds: NDArray[np.float64]) -> Unit:
+        """The given occurrences of a document, and the empty anchor if it was not tested yet."""
+        positions = self._collection.occurrence_position[occurrences].tolist()
+        asked = thresholds[label, self._collection.occurrence_term[occurrences]].tolist()
+        if not self._visited[document]:
+            positions, asked = [EMPTY, *positions], [self._settings.tau, *asked]
+        self._visited[document] = True
+        self._handed_out[occurrences] = True
+        return Unit(document, self._collection.documents[document].text, label, tuple(positions), tuple(asked))
+
+    def _certificate_round(self, tally: Tally) -> Round | None:
+        """Skipped occurrences of the terms that can still change a list, those with most of them first."""
+        wanted = np.zeros(tally.anchors.shape, bool)
+        for label in np.flatnonzero(self._collection.explained):
+            if tally.untested[label].any():
+                contenders = self._contenders(tally, int(label))
+                most = contenders[np.argsort(-tally.untested[label, contenders], kind="stable")]
+                wanted[label, most[: self._settings.top_k]] = True
+        labels = self._collection.predictions.labels[self._collection.occurrence_document]
+        open_ = ~self._handed_out & wanted[labels, self._collection.occurrence_term]
+        if not open_.any():
+            return None
+        thresholds, skips = self._thresholds(tally), np.zeros(wanted.shape, np.int64)
+        chosen = np.flatnonzero(open_)
+        np.subtract.at(skips, (labels[chosen], self._collection.occurrence_term[chosen]), 1)
+        units = []
+        for document in np.unique(self._collection.occurrence_document[chosen]):
+            here = chosen[self._collection.occurrence_document[chosen] == document]
+            units.append(self._unit(int(document), int(labels[here[0]]), here, thresholds))
+        return Round(tuple(units), _nonzero(skips))
+
+
+def document_order(collection: Collection, settings: Settings) -> NDArray[np.intp]:
+    """The documents that hold a candidate and have an explained label, in the order of the scan."""
+    sizes = np.diff(collection.first_occurrence)
+    usable = np.flatnonzero((sizes > 0) & collection.explained[collection.predictions.labels])
+    keys = [collection.documents[i].key for i in usable.tolist()]
+    if settings.order == "length":
+        first = sizes[usable].astype(np.float64)
+    elif settings.order == "random":
+        first = np.array([uniforms(settings.seed, key, 0, 0, 1, 1)[0, 0] for key in keys])
+    else:
+        sign = 1 if settings.order == "confidence-ascending" else -1
+        first = sign * collection.predictions.confidence[usable]
+    return usable[sorted(range(len(usable)), key=lambda i: (first[i], keys[i]))]
+
+
+def hopeless(name: str, tally: Tally, k: int, *, alpha: float) -> NDArray[np.bool_]:
+    """The paper's filter: terms whose optimistic pseudo-score is below the least of the current top k."""
+    current = scores.pseudo_counts(tally, alpha=alpha) if name == "pr" else scores.aggregation(name)(tally)
+    optimistic = _optimistic(name, tally, alpha)
+    met = (tally.anchors + tally.non_anchors) > 0
+    answer = np.zeros(current.shape, bool)
+    for label in range(len(current)):
+        group = np.sort(current[label, met[label]])[::-1]
+        if len(group) >= k:
+            answer[label] = optimistic[label] < group[k - 1]
+    return answer
+
+
+def _optimistic(name: str, tally: Tally, alpha: float) -> NDArray[np.float64]:
+    """The pseudo-score of each term with every remaining occurrence counted as an anchor, all else as it is."""
+    a, r = tally.anchors, tally.untested
+    if name == "pr":
+        return scores.pseudo_counts(tally, alpha=alpha) + r
+    if name in ("av", "av5"):
+        allowed = tally.training >= scores.TRAINING_FLOOR if name == "av5" else True
+        return np.where(allowed, scores.ratio(a + r, tally.anchors + tally.non_anchors + r), 0.0)
+    # Under h the discount can only be 1 at best.
+    return np.sqrt(a + r)
+
+
+def lowered_thresholds(tally: Tally, *, tau: float, omega: float, alpha: float) -> NDArray[np.float64]:
+    """tau~ = tau - omega * pseudo(w) / N(w), within [tau - omega, tau]: words that were anchors pass more easily."""
+    pseudo = scores.pseudo_counts(tally, alpha=alpha)
+    return np.clip(tau - omega * scores.ratio(pseudo, tally.occurrences.sum(axis=0)), tau - omega, tau)
+
+
+def _nonzero(skips: NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
+    labels, terms = np.nonzero(skips)
+    return tuple(zip(labels.tolist(), terms.tolist(), skips[labels, terms].tolist()))

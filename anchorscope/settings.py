@@ -1,0 +1,202 @@
+"""Every choice that a result depends on, with its checks, and the presets.
+
+    paper            the method of the paper's text, none of its accelerations
+    paper-optimised  all of its accelerations but the sample of the documents
+    fast             the best we have (the default)
+
+A setting given by hand goes before the preset's.
+
+>>> preset("paper").delta, preset("paper", delta=0.2).delta
+(0.1, 0.2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+from anchorscope import registry
+from anchorscope.anchor import TESTS, Test
+from anchorscope.bounds import FILTERED
+from anchorscope.errors import InputError, UnknownNameError
+from anchorscope.fills import BANK_DRAWS, FILLINGS
+from anchorscope.schedule import Sampling
+from anchorscope.streams import KEEP_POLICIES
+from anchorscope.words import STOP_WORDS
+
+FILTERS = ("none", "optimistic", "sound")
+ORDERS = ("confidence", "confidence-ascending", "random", "length")
+CONDITIONS = ("kept", "present")
+ROBUST = ("keep", "drop")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a result depends on besides the documents, the model and the perturbator."""
+
+    seed: int = 0
+    labels: tuple[str, ...] | None = None
+    top_k: int = 20
+    aggregation: str = "gain"
+    alpha: float = 0.5
+
+    test: str = "fixed"
+    tau: float = 0.95
+    delta: float = 0.1
+    epsilon: float = 0.05
+    look: int = 10
+    max_samples: int = 24
+
+    keep: str = "shared"
+    fill: str = "bank"
+    bank_pairs: int = 2
+    bank_draw: str = "position"
+    top_n: int = 50
+    condition: str = "kept"
+    robust: str = "keep"
+
+    order: str = "confidence"
+    filter: str = "none"
+    tau_tilde: bool = False
+    omega: float = 0.4
+    round_size: int = 64
+
+    stop_words: str = "short"
+    min_occurrences: int = 5
+    sample_documents: float = 1.0
+    max_words: int = 2000
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be, in one sentence."""
+        for name, known in _NAMED.items():
+            if getattr(self, name) not in known:
+                raise UnknownNameError(name.replace("_", " "), getattr(self, name), known)
+        registry.resolve("aggregation", self.aggregation)
+        for name, (low, high, closed) in _RANGES.items():
+            value = getattr(self, name)
+            inside = low <= value <= high if closed else low < value < high
+            if not inside:
+                span = f"from {low} to {high}" if closed else f"between {low} and {high}, both excluded"
+                raise InputError(f"{_option(name)} must be {span}, not {value}.")
+        if self.filter == "sound" and self.aggregation not in FILTERED:
+            raise InputError(
+                f"--filter sound knows no bound for the aggregation {self.aggregation!r}; "
+                f"it is there for {', '.join(FILTERED)}: use --filter none."
+            )
+        if self.aggregation == "gain" and self.keep == "own":
+            raise InputError(
+                "The aggregation 'gain' compares samples with and without a token, and --keep own has none without: "
+                "use --keep shared, or another --aggregation."
+            )
+        if self.filter == "optimistic" and self.aggregation not in OPTIMISTIC:
+            raise InputError(
+                f"--filter optimistic knows no pseudo-score for the aggregation {self.aggregation!r}; "
+                f"it is there for {', '.join(OPTIMISTIC)}: use --filter none."
+            )
+
+    @property
+    def sampling(self) -> Sampling:
+        """The part that a sample depends on."""
+        return Sampling(self.seed, self.keep, self.fill, self.condition, self.bank_pairs, self.bank_draw)
+
+    @property
+    def anchor_test(self) -> Test:
+        """The part that a verdict depends on, besides its threshold."""
+        return Test(self.test, self.delta, self.epsilon, self.look, self.max_samples)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Settings:
+        """The settings that ``to_dict`` wrote.
+
+        >>> Settings.from_dict(Settings(seed=3).to_dict()).seed
+        3
+        """
+        labels = values.get("labels")
+        return cls(**{**values, "labels": None if labels is None else tuple(labels)})
+
+
+OPTIMISTIC = ("sq", "av", "av5", "h", "pr")
+"""The aggregations that the paper's own filter knows."""
+
+_NAMED: Mapping[str, Iterable[str]] = MappingProxyType(
+    {
+        "test": TESTS,
+        "keep": KEEP_POLICIES,
+        "fill": FILLINGS,
+        "bank_draw": BANK_DRAWS,
+        "condition": CONDITIONS,
+        "robust": ROBUST,
+        "order": ORDERS,
+        "filter": FILTERS,
+        "stop_words": STOP_WORDS,
+    }
+)
+
+_ANY = 10**9
+_RANGES: Mapping[str, tuple[float, float, bool]] = MappingProxyType(
+    {
+        "seed": (0, 2**63 - 1, True),
+        "top_k": (1, _ANY, True),
+        "alpha": (0, 1, False),
+        "tau": (0, 1, False),
+        "delta": (0, 1, False),
+        "epsilon": (0, 1, False),
+        "look": (1, _ANY, True),
+        "max_samples": (1, _ANY, True),
+        "bank_pairs": (1, 1000, True),
+        "top_n": (1, _ANY, True),
+        "omega": (0, 1, True),
+        "round_size": (1, _ANY, True),
+        "min_occurrences": (1, _ANY, True),
+        "max_words": (1, _ANY, True),
+    }
+)
+
+_PAPER = {
+    "aggregation": "pr",
+    "test": "kl",
+    "delta": 0.1,
+    "max_samples": 1000,
+    "keep": "own",
+    "fill": "one-by-one",
+    "top_n": 500,
+    "stop_words": "none",
+    "min_occurrences": 1,
+}
+
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "paper": _PAPER,
+        "paper-optimised": {
+            **_PAPER,
+            "delta": 0.5,
+            "top_n": 50,
+            "filter": "optimistic",
+            "tau_tilde": True,
+            "stop_words": "nltk",
+            "min_occurrences": 5,
+        },
+        "fast": {},
+    }
+)
+
+
+def preset(name: str, **given: Any) -> Settings:
+    """The settings of a preset, with some of them given by hand."""
+    if name not in PRESETS:
+        raise UnknownNameError("preset", name, PRESETS)
+    known = {field.name for field in fields(Settings)}
+    for key in given:
+        if key not in known:
+            raise UnknownNameError("setting", key, known)
+    return Settings(**{**PRESETS[name], **given})
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,87 @@
+"""Which tokens are kept, sample by sample: keyed randomness and the two keep policies.
+
+A sample is a pure function of (seed, text, stream, sample number): sample s of a stream starts at a fixed
+counter of a Philox generator whose key is a hash of seed, text and stream. Samples can therefore be drawn in
+blocks of any size, in any order, in any process, and come out the same.
+
+    own     (the paper's) the token under test is kept for sure, each other one with min(1/2, p), p being the
+            perturbator's probability of the word at its place; every token has a stream of its own
+    shared  (ours) every token is kept with probability 1/2, and one stream serves all tokens of the document:
+            a token reads the samples in which it happens to be kept
+
+>>> whole = draw(seed=0, text="a b c", stream=0, keep=np.full(3, 0.5), forced=None, start=0, stop=6)
+>>> tail = draw(seed=0, text="a b c", stream=0, keep=np.full(3, 0.5), forced=None, start=4, stop=6)
+>>> bool((whole.kept[4:] == tail.kept).all() and (whole.fill[4:] == tail.fill).all())
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEEP_POLICIES = ("own", "shared")
+
+SHARED = 0
+"""The number of the one stream of a document under the shared policy; under own a token's position is its stream."""
+
+KEEP_AT_MOST = 0.5
+KEEP_UNKNOWN = 0.01
+"""The keep probability of a word that the perturbator does not propose at its own place."""
+
+_PHILOX_BLOCK = 4  # 64-bit numbers that one step of the counter gives
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The chances of a block of samples, each (samples, words): what is kept, and two uniforms for the fill."""
+
+    kept: NDArray[np.bool_]
+    fill: NDArray[np.float64]
+    choice: NDArray[np.float64]
+
+
+def draw(
+    *, seed: int, text: str, stream: int, keep: NDArray[np.float64], forced: int | None, start: int, stop: int
+) -> Draws:
+    """Samples ``start`` to ``stop`` of a stream; ``keep`` is each word's probability of being kept."""
+    chances = uniforms(seed, text, stream, start, stop, 3 * len(keep))
+    kept_chance, fill, choice = np.split(chances, 3, axis=1)
+    kept = kept_chance < keep
+    if forced is not None:
+        kept[:, forced] = True
+    return Draws(kept, fill, choice)
+
+
+def uniforms(seed: int, text: str, stream: int, start: int, stop: int, width: int) -> NDArray[np.float64]:
+    """Rows ``start`` to ``stop`` of the endless table (samples, width) of uniforms that belongs to a stream."""
+    steps = -(-width // _PHILOX_BLOCK)
+    digest = blake2b(f"{seed} {stream} ".encode() + text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    bits = np.random.Philox(key=np.frombuffer(digest, np.uint64))
+    bits.advance(start * steps)
+    rows = np.random.Generator(bits).random((stop - start, steps * _PHILOX_BLOCK))
+    return rows[:, :width]
+
+
+def half_masks(*, seed: int, text: str, stream: int, n_words: int, n_pairs: int) -> NDArray[np.bool_]:
+    """Pairs of complementary masks, each hiding half of the words: (2 * n_pairs, n_words).
+
+    >>> masks = half_masks(seed=0, text="a b c d", stream=0, n_words=4, n_pairs=2)
+    >>> masks.sum(axis=0).tolist(), masks.sum(axis=1).tolist()
+    ([2, 2, 2, 2], [2, 2, 2, 2])
+    """
+    places = np.argsort(np.argsort(uniforms(seed, text, stream, 0, n_pairs, n_words), axis=1), axis=1)
+    first = places < -(-n_words // 2)
+    return np.stack([first, ~first], axis=1).reshape(2 * n_pairs, n_words)
+
+
+def keep_probabilities(original: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The paper's: min(1/2, p) for the probability p of the word at its place, 0.01 where it is not proposed.
+
+    >>> keep_probabilities(np.array([0.9, 0.2, 0.0])).tolist()
+    [0.5, 0.2, 0.01]
+    """
+    return np.where(original > 0, np.minimum(KEEP_AT_MOST, original), KEEP_UNKNOWN)

@@ -1,0 +1,49 @@
+"""Tiny models whose answers are known by hand; for the tests here and for those of outside authors.
+
+>>> KeywordPredictor("great").predict(["a GREAT film", "a film"]).tolist()
+[[0.0, 1.0], [1.0, 0.0]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.words import split, terms
+
+
+class KeywordPredictor:
+    """Says "yes" iff one of the keywords occurs: exactly these are its anchors."""
+
+    labels: tuple[str, ...] = ("no", "yes")
+    has_probabilities = True
+
+    def __init__(self, *keywords: str) -> None:
+        self.keywords = frozenset(keywords)
+        self.name = f"keyword {' or '.join(sorted(keywords))}"
+        self.fingerprint = self.name
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Probabilities (texts, 2), 0 or 1."""
+        yes = np.array([bool(self.keywords & set(terms(split(text)))) for text in texts], bool)
+        return np.stack([~yes, yes], axis=1).astype(np.float64)
+
+
+class WeightPredictor:
+    """A logistic model over the words of a text, "yes" against "no"; a word counts each time that it occurs."""
+
+    labels: tuple[str, ...] = ("no", "yes")
+    has_probabilities = True
+
+    def __init__(self, weights: Mapping[str, float], bias: float = 0.0) -> None:
+        self.weights, self.bias = dict(weights), bias
+        self.name = "weights"
+        self.fingerprint = repr((sorted(self.weights.items()), bias))
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Probabilities (texts, 2)."""
+        sums = [self.bias + sum(self.weights.get(t or "", 0.0) for t in terms(split(text))) for text in texts]
+        yes = 1 / (1 + np.exp(-np.array(sums, np.float64)))
+        return np.stack([1 - yes, yes], axis=1)
