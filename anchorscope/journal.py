@@ -8,6 +8,7 @@
     rounds     number, cost
     verdicts   document, position, term, anchor, decided, agreements, samples, threshold, gain, round
     skips      round, label, term, how many
+    prefixes   label, term: the documents that a race has counted, in the order of priority
     evidence   label, term, document, position, anchor, perturbed text, whether the token is in it, whether it agreed
 
 A kill at any point loses at most the round in flight. A lock file lets one process write at a time; readers need none.
@@ -19,14 +20,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anchorscope.collection import Collection, Predictions
 from anchorscope.errors import RunFolderError
+from anchorscope.progress import Progress
+from anchorscope.race import priority
 from anchorscope.scan import Round
 from anchorscope.tally import Tally
 from anchorscope.types import EMPTY, Cost, Document, Verdict
@@ -53,6 +57,8 @@ CREATE TABLE verdicts (
 ) WITHOUT ROWID;
 CREATE INDEX verdicts_by_round ON verdicts (round);
 CREATE TABLE skips (round INTEGER, label INTEGER, term INTEGER, n INTEGER NOT NULL, PRIMARY KEY (round, label, term))
+WITHOUT ROWID;
+CREATE TABLE prefixes (label INTEGER, term INTEGER, documents INTEGER NOT NULL, PRIMARY KEY (label, term))
 WITHOUT ROWID;
 CREATE TABLE evidence (
     label INTEGER, term INTEGER, document INTEGER, position INTEGER, anchor INTEGER, text TEXT, present INTEGER,
@@ -146,8 +152,15 @@ class Journal:
         )
         return [Verdict(d, p, bool(a), bool(c), n, s, t, g) for d, p, a, c, n, s, t, g in rows]
 
-    def write_round(self, number: int, round_: Round, verdicts: Iterable[tuple[Verdict, int]], cost: Cost) -> None:
-        """Close a round: its verdicts (each with its term's number, or -1), its skips and its cost, or nothing."""
+    def write_round(
+        self,
+        number: int,
+        round_: Round,
+        verdicts: Iterable[tuple[Verdict, int]],
+        prefixes: Iterable[tuple[int, int, int]],
+        cost: Cost,
+    ) -> None:
+        """Close a round, whole or not at all: its verdicts (each with its term's number, or -1), skips and cost."""
         with self._db:
             self._db.executemany(
                 "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -168,6 +181,7 @@ class Journal:
                 ),
             )
             self._db.executemany("INSERT INTO skips VALUES (?, ?, ?, ?)", ((number, *skip) for skip in round_.skips))
+            self._db.executemany("INSERT OR REPLACE INTO prefixes VALUES (?, ?, ?)", prefixes)
             self._db.execute("INSERT INTO rounds VALUES (?, ?)", (number, json.dumps(asdict(cost))))
 
     def write_evidence(self, rows: Iterable[tuple[int, int, int, int, bool, str, bool, bool]]) -> None:
@@ -200,26 +214,85 @@ class FinishedRun:
 
     def tally(self) -> Tally:
         """The tally of all closed rounds, as the run's own settings count it."""
+        tally = self._before_any_test()
+        rows = self._counted_verdicts()
+        tally = tally.observe(rows.label, rows.term, rows.anchor, rows.gain)
+        skips = np.array(self._db.execute("SELECT label, term, n FROM skips").fetchall(), np.int64).reshape(-1, 3)
+        return tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
+
+    def progress(self) -> Progress:
+        """How far the words of a race have come."""
+        progress = Progress.zero(self._before_any_test().documents)
+        rows = self._counted_verdicts()
+        brought: dict[tuple[int, int, int], tuple[float, int]] = {}
+        for key, gain, anchor in zip(rows.places(), rows.gain.tolist(), rows.anchor.tolist()):
+            total, anchors = brought.get(key, (0.0, 0))
+            brought[key] = total + gain, anchors + anchor
+        for (label, term, _), (total, anchors) in brought.items():
+            progress.count(label, term, total, anchors)
+        return progress
+
+    def _before_any_test(self) -> Tally:
         zero = Tally.zero(len(self.labels), len(self.terms))
         for label, term, occurrences, documents in self._db.execute("SELECT * FROM counts"):
             zero.occurrences[label, term], zero.documents[label, term] = occurrences, documents
-        tally = replace(zero, training=self._training)
+        return replace(zero, training=self._training)
+
+    def _counted_verdicts(self) -> _Verdicts:
+        """All verdicts of a scan; of a race, those within the prefix of their word."""
         rows = self._db.execute(
-            "SELECT d.predicted, v.term, v.anchor AND NOT (? AND coalesce(e.anchor, 0)), v.gain FROM verdicts v "
-            "JOIN documents d ON d.number = v.document "
-            "LEFT JOIN verdicts e ON e.document = v.document AND e.position = ? WHERE v.position != ?",
+            "SELECT d.predicted, v.term, v.document, v.anchor AND NOT (? AND coalesce(e.anchor, 0)), v.gain "
+            "FROM verdicts v JOIN documents d ON d.number = v.document "
+            "LEFT JOIN verdicts e ON e.document = v.document AND e.position = ? "
+            "WHERE v.position != ? ORDER BY v.document, v.position",
             (self.meta["settings"]["robust"] == "drop", EMPTY, EMPTY),
-        )
-        verdicts = np.array(rows.fetchall(), np.float64).reshape(-1, 4)
-        labels, terms = verdicts[:, 0].astype(np.int64), verdicts[:, 1].astype(np.int64)
-        tally = tally.observe(labels, terms, verdicts[:, 2].astype(bool), verdicts[:, 3])
-        skips = np.array(self._db.execute("SELECT label, term, n FROM skips").fetchall(), np.int64).reshape(-1, 3)
-        return tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
+        ).fetchall()
+        verdicts = _Verdicts.of(rows)
+        return self._within_prefixes(verdicts) if self.meta["settings"]["strategy"] == "race" else verdicts
+
+    def _within_prefixes(self, verdicts: _Verdicts) -> _Verdicts:
+        """The verdicts about the first documents of each word, as many as its prefix has."""
+        seed = self.meta["settings"]["seed"]
+        keys = self._db.execute("SELECT number, key FROM documents WHERE number IN (SELECT document FROM verdicts)")
+        order = {number: priority(seed, key) for number, key in keys}
+        prefixes = {(label, term): n for label, term, n in self._db.execute("SELECT * FROM prefixes")}
+        met: dict[tuple[int, int], set[int]] = {}
+        for label, term, document in verdicts.places():
+            met.setdefault((label, term), set()).add(document)
+        within = {
+            (*word, document)
+            for word, documents in met.items()
+            for document in sorted(documents, key=order.__getitem__)[: prefixes.get(word, 0)]
+        }
+        return verdicts.only(np.array([place in within for place in verdicts.places()], bool))
 
     def documents_per_label(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """How many documents were predicted each label."""
         predicted = [p for (p,) in self._db.execute("SELECT predicted FROM documents")]
         return np.bincount(predicted, minlength=len(self.labels))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Verdicts:
+    """Verdicts as columns."""
+
+    label: NDArray[np.int64]
+    term: NDArray[np.int64]
+    document: NDArray[np.int64]
+    anchor: NDArray[np.bool_]
+    gain: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, int, int, float]]) -> _Verdicts:
+        table = np.array(rows, np.float64).reshape(-1, 5)
+        label, term, document = (table[:, i].astype(np.int64) for i in range(3))
+        return cls(label, term, document, table[:, 3].astype(bool), table[:, 4])
+
+    def places(self) -> list[tuple[int, int, int]]:
+        return list(zip(self.label.tolist(), self.term.tolist(), self.document.tolist()))
+
+    def only(self, kept: NDArray[np.bool_]) -> _Verdicts:
+        return _Verdicts(*(getattr(self, name)[kept] for name in self.__slots__))
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -27,9 +27,10 @@ from anchorscope.backends.local import local_backend
 from anchorscope.collection import Collection, LazyWords, collect, predict, sample
 from anchorscope.errors import RunFolderError
 from anchorscope.journal import FILE, Journal
+from anchorscope.race import Race
 from anchorscope.read import Documents
 from anchorscope.result import Result
-from anchorscope.scan import Round, Scan
+from anchorscope.scan import Round, Scan, Standing
 from anchorscope.schedule import Engine
 from anchorscope.settings import Settings
 from anchorscope.tally import Tally
@@ -135,8 +136,8 @@ class Run:
         settings = self._settings
         engine = Engine(self._predictor, self._perturbator, settings.sampling, settings.anchor_test)
         backend = local_backend(engine, self._workers)
-        strategy = Scan(collection, settings)
-        ledger = _Ledger(collection, settings.robust)
+        strategy = Race(collection, settings) if settings.strategy == "race" else Scan(collection, settings)
+        ledger = _Ledger(collection, strategy, settings.robust)
         closed = journal.closed_rounds() if journal else {}
         number = 0
         try:
@@ -152,10 +153,10 @@ class Run:
                     verdicts, spent = backend.judge(round_.units)
                     verdicts.sort(key=lambda verdict: (verdict.document, verdict.position))
                     spent = spent + clock.spent()
-                    if journal:
-                        terms = ledger.terms_of(verdicts).tolist()
-                        journal.write_round(number, round_, zip(verdicts, terms), spent)
                 ledger.add(round_, verdicts)
+                if journal and number not in closed:
+                    terms = ledger.terms_of(verdicts).tolist()
+                    journal.write_round(number, round_, zip(verdicts, terms), strategy.prefixes(), spent)
                 cost, number = cost + spent, number + 1
                 yield self._view(collection, strategy, ledger, number, cost)
             if journal and self._last:
@@ -164,7 +165,9 @@ class Run:
         finally:
             backend.close()
 
-    def _view(self, collection: Collection, strategy: Scan, ledger: _Ledger, number: int, cost: Cost) -> Snapshot:
+    def _view(
+        self, collection: Collection, strategy: Scan | Race, ledger: _Ledger, number: int, cost: Cost
+    ) -> Snapshot:
         """The snapshot of this moment."""
         tally, settings = ledger.tally, self._settings
         values = scores.aggregation(settings.aggregation, alpha=settings.alpha)(strategy.counted(tally))
@@ -179,10 +182,9 @@ class Run:
                 documents=int(n_documents[label]),
                 robust=int(ledger.robust[collection.predictions.labels == label].sum()),
                 settled=bool(standing.settled[label]),
-                regret=None,
+                regret=None if standing.regret is None else float(standing.regret[label]),
                 terms=tuple(
-                    term_view(collection.terms, tally, values, standing.low, standing.high, int(label), int(t), ledger)
-                    for t in top
+                    term_view(collection.terms, tally, values, standing, int(label), int(t), ledger) for t in top
                 ),
                 note=_note(name, int(n_documents[label])),
             )
@@ -216,7 +218,8 @@ class Run:
 class _Ledger:
     """The counts of a run as it goes: the tally, which documents are robust, and where terms were tested."""
 
-    def __init__(self, collection: Collection, robust: str) -> None:
+    def __init__(self, collection: Collection, strategy: Scan | Race, robust: str) -> None:
+        self._strategy = strategy
         self.tally: Tally = collection.tally()
         self.robust = np.zeros(len(collection.documents), bool)
         self._drops_robust = robust == "drop"
@@ -226,32 +229,40 @@ class _Ledger:
         self._width = width
         self._examples: dict[tuple[int, int, bool], list[tuple[int, int]]] = {}
 
-    def terms_of(self, verdicts: Sequence[Verdict]) -> NDArray[np.int64]:
-        """The term number of each verdict, -1 for the empty anchor."""
+    def occurrences_of(self, verdicts: Sequence[Verdict]) -> NDArray[np.int64]:
+        """The number of the occurrence that each verdict is about, -1 for the empty anchor."""
         documents = np.array([v.document for v in verdicts], np.int64)
         positions = np.array([v.position for v in verdicts], np.int64)
-        found = np.searchsorted(self._places, documents * self._width + np.maximum(positions, 0))
-        found = np.minimum(found, len(self._places) - 1)
-        return np.where(positions == EMPTY, -1, self._collection.occurrence_term[found])
+        found = np.searchsorted(self._places, documents * self._width + positions)
+        return np.where(positions == EMPTY, -1, found)
+
+    def terms_of(self, verdicts: Sequence[Verdict]) -> NDArray[np.int64]:
+        """The term number of each verdict, -1 for the empty anchor."""
+        occurrences = self.occurrences_of(verdicts)
+        return np.where(occurrences < 0, -1, self._collection.occurrence_term[np.maximum(occurrences, 0)])
 
     def add(self, round_: Round, verdicts: Sequence[Verdict]) -> None:
         """Count a round."""
         self.robust[[v.document for v in verdicts if v.position == EMPTY and v.anchor]] = True
-        terms = self.terms_of(verdicts)
-        tested = terms >= 0
+        occurrences = self.occurrences_of(verdicts)
+        tested = occurrences >= 0
         documents = np.array([v.document for v in verdicts], np.int64)[tested]
         anchor = np.array([v.anchor for v in verdicts], bool)[tested]
         if self._drops_robust:
             anchor &= ~self.robust[documents]
-        labels = self._collection.predictions.labels[documents]
         gain = np.array([v.gain for v in verdicts], np.float64)[tested]
-        self.tally = self.tally.observe(labels, terms[tested], anchor, gain)
+        self._count(*self._strategy.count(occurrences[tested], anchor, gain))
         skips = np.array(round_.skips, np.int64).reshape(-1, 3)
         self.tally = self.tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
-        positions = [v.position for v in verdicts if v.position != EMPTY]
-        for label, term, yes, document, position in zip(
-            labels.tolist(), terms[tested].tolist(), anchor.tolist(), documents.tolist(), positions
-        ):
+
+    def _count(self, occurrences: NDArray[np.int64], anchor: NDArray[np.bool_], gain: NDArray[np.float64]) -> None:
+        terms = self._collection.occurrence_term[occurrences].astype(np.int64)
+        documents = self._collection.occurrence_document[occurrences]
+        labels = self._collection.predictions.labels[documents]
+        self.tally = self.tally.observe(labels, terms, anchor, gain)
+        positions = self._collection.occurrence_position[occurrences]
+        rows = (labels, terms, anchor, documents, positions)
+        for label, term, yes, document, position in zip(*(row.tolist() for row in rows)):
             places = self._examples.setdefault((label, term, yes), [])
             if len(places) < EXAMPLES:
                 places.append((document, position))
@@ -296,8 +307,7 @@ def term_view(
     terms: Sequence[str],
     tally: Tally,
     values: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
+    standing: Standing,
     label: int,
     term: int,
     ledger: _Ledger | None = None,
@@ -306,8 +316,8 @@ def term_view(
     return Term(
         term=terms[term],
         score=float(values[label, term]),
-        interval=(float(low[label, term]), float(high[label, term])),
-        membership=None,
+        interval=(float(standing.low[label, term]), float(standing.high[label, term])),
+        membership=None if standing.membership is None else float(standing.membership[label, term]),
         anchors=int(tally.anchors[label, term]),
         non_anchors=int(tally.non_anchors[label, term]),
         skipped=int(tally.skipped[label, term]),

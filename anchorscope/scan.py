@@ -39,11 +39,13 @@ class Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """How sure the scores are: intervals (labels, terms), and for each label whether its list is settled."""
+    """How sure the scores are: intervals and (in a race) memberships (labels, terms); settled and regret (labels,)."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     settled: NDArray[np.bool_]
+    membership: NDArray[np.float64] | None = None
+    regret: NDArray[np.float64] | None = None
 
 
 class Scan:
@@ -58,6 +60,12 @@ class Scan:
         self._cursor = 0
         self._handed_out = np.zeros(len(collection.occurrence_term), bool)
         self._visited = np.zeros(len(collection.documents), bool)
+
+    def count(
+        self, occurrences: NDArray[np.int64], anchor: NDArray[np.bool_], gain: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
+        """Take new verdicts; answer those that count now: all of them."""
+        return occurrences, anchor, gain
 
     def counted(self, tally: Tally) -> Tally:
         """The tally that scores are read from."""
@@ -79,6 +87,10 @@ class Scan:
         low, high = bounds.intervals(name, tally, alpha=alpha)
         settled = np.array([self._is_settled(tally, label) for label in range(len(tally.anchors))])
         return Standing(low, high, settled)
+
+    def prefixes(self) -> list[tuple[int, int, int]]:
+        """A scan counts every verdict: there are no prefixes to write down."""
+        return []
 
     def tests_left(self, tally: Tally) -> int:
         """At most so many tests are still to come."""

@@ -276,8 +276,11 @@ class _Reading:
         if not n_read or not n_other:
             return 0.0
         read = float(self.probability_kept[row, column])
-        return read / n_read - (float(self.probability_all[row]) - read) / n_other
+        return round(read / n_read - (float(self.probability_all[row]) - read) / n_other, GAIN_DIGITS)
 
+
+GAIN_DIGITS = 6
+"""Gains are rounded to the unit in which the tally counts them."""
 
 _PATIENCE = 4
 """A stream ends after this many times the cap, for tokens that are hardly ever in a sample (condition ``present``)."""

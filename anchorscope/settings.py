@@ -22,6 +22,7 @@ from anchorscope.anchor import TESTS, Test
 from anchorscope.bounds import FILTERED
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.fills import BANK_DRAWS, FILLINGS
+from anchorscope.progress import RACED
 from anchorscope.schedule import Sampling
 from anchorscope.streams import KEEP_POLICIES
 from anchorscope.words import STOP_WORDS
@@ -30,6 +31,7 @@ FILTERS = ("none", "optimistic", "sound")
 ORDERS = ("confidence", "confidence-ascending", "random", "length")
 CONDITIONS = ("kept", "present")
 ROBUST = ("keep", "drop")
+STRATEGIES = ("race", "scan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,8 @@ class Settings:
     condition: str = "kept"
     robust: str = "keep"
 
+    strategy: str = "race"
+    regret: float = 0.05
     order: str = "confidence"
     filter: str = "none"
     tau_tilde: bool = False
@@ -85,6 +89,8 @@ class Settings:
                 f"--filter sound knows no bound for the aggregation {self.aggregation!r}; "
                 f"it is there for {', '.join(FILTERED)}: use --filter none."
             )
+        if self.strategy == "race":
+            self._check_race()
         if self.aggregation == "gain" and self.keep == "own":
             raise InputError(
                 "The aggregation 'gain' compares samples with and without a token, and --keep own has none without: "
@@ -95,6 +101,16 @@ class Settings:
                 f"--filter optimistic knows no pseudo-score for the aggregation {self.aggregation!r}; "
                 f"it is there for {', '.join(OPTIMISTIC)}: use --filter none."
             )
+
+    def _check_race(self) -> None:
+        """A race takes its samples at random and counts all of a word's verdicts alike."""
+        if self.aggregation not in RACED:
+            raise InputError(
+                f"--strategy race knows no form of the aggregation {self.aggregation!r}; "
+                f"it is there for {', '.join(RACED)}: use --strategy scan."
+            )
+        if self.filter != "none" or self.tau_tilde or self.order != "confidence":
+            raise InputError("--filter, --tau-tilde and --order belong to the scan: use --strategy scan with them.")
 
     @property
     def sampling(self) -> Sampling:
@@ -132,6 +148,7 @@ _NAMED: Mapping[str, Iterable[str]] = MappingProxyType(
         "bank_draw": BANK_DRAWS,
         "condition": CONDITIONS,
         "robust": ROBUST,
+        "strategy": STRATEGIES,
         "order": ORDERS,
         "filter": FILTERS,
         "stop_words": STOP_WORDS,
@@ -151,6 +168,7 @@ _RANGES: Mapping[str, tuple[float, float, bool]] = MappingProxyType(
         "max_samples": (1, _ANY, True),
         "bank_pairs": (1, 1000, True),
         "top_n": (1, _ANY, True),
+        "regret": (0, 1, True),
         "omega": (0, 1, True),
         "round_size": (1, _ANY, True),
         "min_occurrences": (1, _ANY, True),
@@ -163,6 +181,7 @@ _PAPER = {
     "test": "kl",
     "delta": 0.1,
     "max_samples": 1000,
+    "strategy": "scan",
     "keep": "own",
     "fill": "one-by-one",
     "top_n": 500,

@@ -1,0 +1,206 @@
+"""``anchorscope explain``: the top words of each label; or, with --document, one document's own anchors."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from anchorscope.cli import options
+from anchorscope.errors import InputError, ModelError, UnknownNameError
+
+if TYPE_CHECKING:
+    from anchorscope.read import Documents
+    from anchorscope.settings import Settings
+    from anchorscope.types import Perturbator, Predictor
+
+READING = ("text_column", "label_column", "encoding", "clean")
+
+OF_A_DOCUMENT = {
+    *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle"),
+    *("perturbator", "preset", "seed", "test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill"),
+    *("bank_pairs", "bank_draw", "top_n", "condition"),
+}
+"""The options that --document has a use for."""
+
+YES_OR_NO = {"test": "sprt", "max_samples": 1000}
+"""How --document tests unless told otherwise: its answer is whether a word is an anchor, and one document is cheap."""
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser = commands.add_parser(
+        "explain",
+        parents=[common],
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+        formatter_class=options.Formatter,
+        usage="anchorscope explain DOCS... --model M [--out RUN] [options]\n"
+        "       anchorscope explain --document TEXT --model M [options]",
+        help="the top words of each label",
+        description="The words that make a model say what it says: the top terms of each label, while they are found.",
+    )
+    options.add_documents(parser)
+    options.add_model(parser)
+    options.add_view(parser)
+    options.add_tests(parser)
+    options.add_filters(parser)
+    options.add_budgets(parser)
+    options.add_output(parser)
+
+
+def run(given: Mapping[str, Any], output: TextIO) -> int:
+    """Explain, and give the exit status."""
+    return _explain_document(given, output) if "document" in given else _explain_documents(given, output)
+
+
+def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
+    from anchorscope.cli.watch import say, show, waiting, watch
+    from anchorscope.read import read_files
+    from anchorscope.report.table import counted
+    from anchorscope.result import Result
+    from anchorscope.run import Budget, Run, refuse_existing
+
+    settings = _settings(given)
+    folder, resume = given.get("out"), "resume" in given
+    if resume and folder is None:
+        raise InputError("--resume goes on with the run in a folder: name it with --out.")
+    refuse_existing(folder, resume)
+    if folder and is_complete(folder):
+        show(Result.load(folder), given, output)
+        return 0
+    with waiting(given, "reading documents and model"):
+        documents = read_files(given.get("documents", []), **_chosen(given, READING))
+        texts = [document.text for document in documents.documents]
+        training = read_files(given["training"], **_chosen(given, READING)).documents if "training" in given else None
+        predictor = _predictor(given)
+        _refuse_unknown(settings.labels or (), predictor.labels)
+        perturbator = _perturbator(given, texts, settings)
+    if "dry_run" in given:
+        return _dry_run(given, output, documents, predictor, perturbator, settings)
+    if not folder and "verbose" in given:
+        say(given, "Nothing is kept: --out RUN would.")
+    run = Run(
+        documents,
+        predictor,
+        perturbator,
+        settings,
+        folder=folder,
+        resume=resume,
+        workers=given.get("workers", 1),
+        budget=Budget(**_chosen(given, ("max_seconds", "max_model_calls"))),
+        training_texts=None if training is None else [document.text for document in training],
+        sources={"documents": documents.source, "model": given["model"]},
+    )
+    first = f"{predictor.name} reads {counted(len(texts), 'document')}; perturbator: {perturbator.name}"
+    return watch(run, given, output, folder=folder, first=first)
+
+
+def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
+    import json
+    from dataclasses import asdict
+
+    from anchorscope.cli.watch import print_table
+    from anchorscope.explainer import Explainer
+    from anchorscope.report.local import local_table
+
+    if unread := sorted(given.keys() - OF_A_DOCUMENT):
+        raise InputError(f"--document explains one text by itself: leave out {_option(unread[0])}.")
+    settings = _settings(given if "preset" in given else {**YES_OR_NO, **given})
+    text, predictor = given["document"], _predictor(given)
+    perturbator = _perturbator(given, [text], settings)
+    explainer = Explainer(predictor, perturbator=perturbator, settings=settings.to_dict())
+    try:
+        explanation = explainer.anchors(text)
+    except ModelError as error:
+        raise InputError(str(error)) from error
+    if "json" in given:
+        print(json.dumps(asdict(explanation)), file=output)
+    else:
+        print_table(lambda width: local_table(explanation, width), output)
+    return 0
+
+
+def _dry_run(
+    given: Mapping[str, Any],
+    output: TextIO,
+    documents: Documents,
+    predictor: Predictor,
+    perturbator: Perturbator,
+    settings: Settings,
+) -> int:
+    import json
+
+    from anchorscope.estimate import estimate
+
+    try:
+        found = estimate(documents, predictor, perturbator, settings, workers=given.get("workers", 1))
+    except ModelError as error:
+        raise InputError(str(error)) from error
+    print(json.dumps(found.to_dict()) if "json" in given else found.to_text(), file=output)
+    return 0
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether the run in a folder has a result and nothing left to do."""
+    from anchorscope import journal, result
+
+    if not (folder / journal.FILE).exists() or not (folder / result.FILE).exists():
+        return False
+    run = journal.FinishedRun(folder)
+    settings = run.meta["settings"]
+    if settings["strategy"] == "race" or settings["filter"] == "sound":
+        return result.Result.load(folder).settled
+    explained = [label in (settings["labels"] or run.labels) for label in run.labels]
+    tally = run.tally()
+    return not (tally.untested - tally.skipped)[explained].any()
+
+
+def _settings(given: Mapping[str, Any]) -> Settings:
+    """The preset's settings, with those given by hand."""
+    from dataclasses import fields
+
+    from anchorscope.settings import Settings, preset
+
+    by_hand = _chosen(given, [field.name for field in fields(Settings)])
+    if "label" in given:
+        by_hand["labels"] = tuple(given["label"])
+    return preset(given.get("preset", "fast"), **by_hand)
+
+
+def _predictor(given: Mapping[str, Any]) -> Predictor:
+    from anchorscope.predictors import load_predictor
+
+    if "model" not in given:
+        raise InputError("Name the model to explain: --model M.")
+    labels = given["names"].split(",") if "names" in given else None
+    return load_predictor(given["model"], labels=labels, **_chosen(given, ("trust", "allow_pickle")))
+
+
+def _perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator:
+    from anchorscope.cli.watch import say
+    from anchorscope.collection import LazyWords
+    from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
+
+    if "perturbator" in given:
+        return named_perturbator(given["perturbator"], top_n=settings.top_n)
+    perturbator, remark = choose_perturbator(LazyWords(texts), top_n=settings.top_n)
+    if remark:
+        say(given, remark)
+    return perturbator
+
+
+def _refuse_unknown(asked: Iterable[str], labels: Sequence[str]) -> None:
+    """A label that the model does not know is seen before the model is asked anything."""
+    for label in asked:
+        if label not in labels:
+            raise UnknownNameError("label", label, labels)
+
+
+def _chosen(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: given[name] for name in names if name in given}
+
+
+def _option(name: str) -> str:
+    return name.upper() if name == "documents" else f"--{name.replace('_', '-')}"

@@ -1,0 +1,139 @@
+"""The options of ``explain``, in the groups of its help; what is not given is absent.
+
+The names are those of the library: an option of a setting is the setting's name, and the help shows its default.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+
+class Formatter(argparse.HelpFormatter):
+    """Help at the width of a page, with the defaults of the settings behind the words."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=100)
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        from dataclasses import asdict
+
+        from anchorscope.settings import Settings
+
+        default = asdict(Settings()).get(action.dest)
+        return action.help if default is None or default is False else f"{action.help} ({default})"
+
+
+def add_documents(parser: argparse.ArgumentParser) -> None:
+    """What is explained."""
+    group = parser.add_argument_group("documents")
+    group.add_argument(
+        "documents", nargs="*", metavar="DOCS", help=".csv .tsv .jsonl .parquet .txt, also packed; - is standard input"
+    )
+    group.add_argument("--text-column", metavar="NAME", help="the column with the texts (text)")
+    group.add_argument("--label-column", metavar="NAME", help="a column of true labels, kept with the run")
+    group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
+    group.add_argument("--clean", metavar="HOW", help="none, or tweets: as the paper cleans them (none)")
+    group.add_argument("--training", nargs="+", metavar="DOCS", help="the model's training texts, for aggregation av5")
+    group.add_argument("--document", metavar="TEXT", help="explain this one text instead: its own anchors")
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """What explains itself, and what disturbs it."""
+    group = parser.add_argument_group("model")
+    group.add_argument("--model", metavar="M", help="a .skops file, a Hugging Face folder, or module:attribute")
+    group.add_argument("--labels", metavar="A,B", dest="names", help="names for the model's labels, in its order")
+    group.add_argument(
+        "--trust", action="append", metavar="TYPE", help="a type that a .skops file may hold (repeatable)"
+    )
+    group.add_argument("--allow-pickle", action="store_true", help="read a pickled model, which can run any code")
+    group.add_argument(
+        "--perturbator",
+        metavar="P",
+        help="embedded, corpus, mask-token[:TOKEN] or masked-lm:FOLDER (embedded for English, else corpus)",
+    )
+
+
+def add_view(parser: argparse.ArgumentParser) -> None:
+    """What is shown of what was found."""
+    group = parser.add_argument_group("what to show")
+    group.add_argument("--label", action="append", metavar="L", help="this label only (repeatable)")
+    group.add_argument("--top-k", type=int, metavar="K", help="terms a label")
+    group.add_argument("--aggregation", metavar="G", help="gain, pr, sq, av, av5, h, base or pr-inverse")
+    group.add_argument("--alpha", type=float, metavar="X", help="the share of anchors that pr expects")
+
+
+def add_tests(parser: argparse.ArgumentParser) -> None:
+    """How a token is tested."""
+    group = parser.add_argument_group("how to test", "Defaults are those of the preset fast.")
+    group.add_argument("--preset", metavar="NAME", help="fast, paper or paper-optimised (fast)")
+    group.add_argument("--seed", type=int, metavar="N", help="another seed draws other samples")
+    group.add_argument("--test", metavar="NAME", help="fixed, sprt, kl or kl-one-step")
+    group.add_argument("--tau", type=float, metavar="X", help="the precision that makes an anchor")
+    group.add_argument("--delta", type=float, metavar="X", help="the risk of a test; higher is faster, and lossy")
+    group.add_argument("--epsilon", type=float, metavar="X", help="how near to tau a test need not tell")
+    group.add_argument("--look", type=int, metavar="N", help="samples from one look to the next")
+    group.add_argument("--max-samples", type=int, metavar="N", help="at most so many samples a test")
+    group.add_argument("--keep", metavar="POLICY", help="shared: one stream of samples a document; own: one a token")
+    group.add_argument("--fill", metavar="HOW", help="bank, one-pass or one-by-one")
+    group.add_argument("--bank-pairs", type=int, metavar="N", help="pairs of half-masks in a document's bank")
+    group.add_argument("--bank-draw", metavar="HOW", help="choose among them by position or by sample")
+    group.add_argument("--top-n", type=int, metavar="N", help="words that may fill a mask; fewer is faster, and lossy")
+    group.add_argument("--condition", metavar="EVENT", help="kept; or present: a refill by the same word counts too")
+    group.add_argument("--robust", metavar="HOW", help="keep, or drop: no anchors where any would do")
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """What is not tested."""
+    group = parser.add_argument_group("what to leave out", "docs/switches.md says what each of them costs.")
+    group.add_argument("--strategy", metavar="NAME", help="race: until the top terms are settled; scan: all of it")
+    group.add_argument("--regret", type=float, metavar="X", help="the share of its score that a settled list may lack")
+    group.add_argument("--filter", metavar="NAME", help="none, sound (lossless) or optimistic (the paper's, lossy)")
+    group.add_argument("--tau-tilde", action="store_true", help="a lower tau for words that were anchors before, lossy")
+    group.add_argument("--no-tau-tilde", action="store_false", dest="tau_tilde", help="the same tau for all words")
+    group.add_argument("--omega", type=float, metavar="X", help="how far tau-tilde goes below tau")
+    group.add_argument("--stop-words", metavar="LIST", help="words that are never tested: none, short or nltk")
+    group.add_argument("--min-occurrences", type=int, metavar="N", help="rarer words are never tested")
+    group.add_argument("--sample-documents", type=float, metavar="X", help="explain a share of the documents, lossy")
+    group.add_argument("--max-words", type=int, metavar="N", help="longer documents are left out")
+    group.add_argument("--order", metavar="NAME", help="first come: confidence, confidence-ascending, random or length")
+    group.add_argument("--round-size", type=int, metavar="N", help="documents from one snapshot to the next")
+
+
+def add_budgets(parser: argparse.ArgumentParser) -> None:
+    """How much it may take."""
+    group = parser.add_argument_group("budgets")
+    group.add_argument(
+        "--max-seconds", type=above_zero(float), metavar="S", help="end after so long with what is known"
+    )
+    group.add_argument("--max-model-calls", type=above_zero(int), metavar="TEXTS", help="end after so many texts")
+    group.add_argument("--workers", type=above_zero(int), metavar="N", help="processes that share the work (1)")
+    group.add_argument("--dry-run", action="store_true", help="say what it would take, from one batch of 16 texts")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Where it goes."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--out", type=Path, metavar="RUN", help="keep the run in this folder")
+    group.add_argument("--resume", action="store_true", help="go on with the run in --out, or start it")
+    form = group.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the result as JSON instead of a table")
+    form.add_argument("--stream", action="store_true", help="every snapshot as a line of JSON instead")
+
+
+def above_zero(kind: Callable[[str], float]) -> Callable[[str], float]:
+    """A reader of numbers above 0.
+
+    >>> above_zero(int)("3")
+    3
+    """
+
+    def read(text: str) -> float:
+        number = kind(text)
+        if not number > 0:
+            raise argparse.ArgumentTypeError(f"must be above 0, not {text}")
+        return number
+
+    read.__name__ = kind.__name__  # argparse names it: invalid int value
+    return read

@@ -1,0 +1,126 @@
+"""A run under watch: its snapshots go to the reporters, its result to the standard output and into its folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from anchorscope.errors import InputError, ModelError
+from anchorscope.report.json_lines import JsonLines
+from anchorscope.report.table import WIDTH, counted, result_table
+from anchorscope.report.terminal import LiveTable, ProgressLines, clock
+from anchorscope.result import FILE, Result
+from anchorscope.run import Run
+from anchorscope.types import Reporter, Snapshot
+
+INTERRUPTED = 130
+
+
+def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | None, first: str) -> int:
+    """Let the run go to its end, or to the interrupt; show and keep what it found. ``first`` is said till it begins."""
+    last: Snapshot | None = None
+    interrupted = False
+    readers = _reporters(given, output, first)
+    for reader in readers:
+        reader.open()
+    try:
+        snapshots = run.snapshots()
+        assert isinstance(snapshots, Generator)  # closed by hand: it holds a lock and worker processes
+        with closing(snapshots):
+            for snapshot in snapshots:
+                if last is None and folder:
+                    (folder / FILE).unlink(missing_ok=True)  # of an interrupted run: soon out of date
+                last = snapshot
+                for reader in readers:
+                    reader.update(snapshot)
+    except KeyboardInterrupt:
+        interrupted = True
+    except (ModelError, OSError) as error:
+        if last is None:
+            raise InputError(str(error)) from error
+        raise
+    finally:
+        for reader in readers:
+            reader.close()
+    if last is None or not last.cost.tests:
+        say(given, "Interrupted before the first test: there is nothing to show yet.")
+        return INTERRUPTED
+    result = run.result()
+    if folder:
+        result.save(folder)
+    show(result, given, output)
+    if sys.stderr.isatty():
+        say(given, "")
+    for sentence in _remarks(result, last, folder, interrupted):
+        say(given, sentence)
+    return INTERRUPTED if interrupted else 0
+
+
+def show(result: Result, given: Mapping[str, Any], output: TextIO) -> None:
+    """The result on the standard output, in the form that was asked for."""
+    if "json" in given:
+        output.write(result.to_json())
+    elif "stream" not in given:
+        print_table(lambda width: result_table(result, width), output)
+
+
+def print_table(make: Callable[[int], Text], output: TextIO) -> None:
+    """A table in colours and as wide as the terminal, or else plain and 80 columns wide."""
+    console = Console(file=output, highlight=False)
+    if console.is_terminal:
+        console.print(make(console.width), no_wrap=True)
+    else:
+        print(make(WIDTH).plain, file=output)
+
+
+@contextmanager
+def waiting(given: Mapping[str, Any], sentence: str) -> Iterator[None]:
+    """In a terminal, a sign of life."""
+    console = Console(stderr=True, highlight=False, quiet="quiet" in given)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(Text(sentence, "dim")):
+        yield
+
+
+def say(given: Mapping[str, Any], sentence: str) -> None:
+    """A sentence on the error output, unless it should be quiet there."""
+    if "quiet" not in given:
+        print(sentence, file=sys.stderr, flush=True)
+
+
+def _reporters(given: Mapping[str, Any], output: TextIO, first: str) -> list[Reporter]:
+    """Who reads the snapshots. A live table and JSON lines in one terminal would write over each other."""
+    chosen: list[Reporter] = [JsonLines(output)] if "stream" in given else []
+    if "quiet" in given:
+        return chosen
+    console = Console(stderr=True, highlight=False)
+    if console.is_terminal and not console.is_dumb_terminal and not (chosen and output.isatty()):
+        return [*chosen, LiveTable(console, first)]
+    return [*chosen, ProgressLines(sys.stderr)]
+
+
+def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: bool) -> list[str]:
+    """What it took, what was left out, and how to go on."""
+    cost, skipped = result.cost, result.documents["skipped"]
+    told = [
+        f"{'Interrupted after' if interrupted else 'Done in'} {clock(cost.seconds)}: "
+        f"{counted(result.documents['usable'], 'document')}, {counted(cost.tests, 'test')}, "
+        f"{counted(cost.samples, 'sample')}, {counted(cost.predictor_texts, 'text')} for the model."
+    ]
+    told += [f"Left out: {counted(n, 'document')} ({reason})." for reason, n in skipped.items()]
+    if cost.undecided:
+        told.append(f"{counted(cost.undecided, 'test')} reached the cap on samples and went by the mean.")
+    if last.tests_planned and not (last.finished and last.settled):
+        go_on = "give the same command again with --resume" if folder else "a run with --out can be resumed"
+        told.append(f"At most {counted(last.tests_planned, 'test')} left: {go_on}.")
+    if folder:
+        told.append(f"Kept in {folder}: try anchorscope top {folder} --aggregation sq.")
+    return told

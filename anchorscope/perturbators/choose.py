@@ -1,0 +1,50 @@
+"""Which perturbator: the one that was named, or the one that suits the documents.
+
+embedded            our own English masked language model
+corpus              words of the documents themselves
+mask-token          nothing in the place of a word; mask-token:UNK puts UNK there
+masked-lm:FOLDER    a Hugging Face masked language model (the folder alone will do)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from anchorscope import registry
+from anchorscope.errors import InputError
+from anchorscope.perturbators.embedded import ENGLISH_SHARE, EmbeddedPerturbator
+from anchorscope.types import Perturbator, Words
+
+SAMPLE = 1000
+"""Documents looked at to tell whether a collection is English."""
+
+
+def named_perturbator(spec: str, *, top_n: int) -> Perturbator:
+    """The perturbator behind a name of the command line."""
+    if Path(spec).is_dir():
+        spec = f"masked-lm:{spec}"
+    name, _, argument = spec.partition(":")
+    make = registry.resolve("perturbator", name)
+    if name == "mask-token":
+        return make(argument)
+    if name == "masked-lm":
+        if not argument:
+            raise InputError("Name the folder of the masked language model: --perturbator masked-lm:FOLDER.")
+        return make(argument, top_n=top_n)
+    if argument:
+        raise InputError(f"The perturbator {name!r} takes nothing after a colon, but {argument!r} was given.")
+    return make(top_n=top_n)
+
+
+def choose_perturbator(texts: Sequence[Words], *, top_n: int) -> tuple[Perturbator, str | None]:
+    """The embedded model for English; for other documents ``corpus``, and a sentence that says so."""
+    embedded = EmbeddedPerturbator(top_n=top_n)
+    share = embedded.share_in_vocabulary(texts[:SAMPLE])
+    if share >= ENGLISH_SHARE:
+        return embedded, None
+    corpus: Perturbator = registry.resolve("perturbator", "corpus")(top_n=top_n)
+    return corpus, (
+        f"Only {share:.0%} of the words are in the vocabulary of the embedded English model, so words are drawn "
+        "from the documents themselves (--perturbator corpus)."
+    )

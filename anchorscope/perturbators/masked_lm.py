@@ -1,0 +1,247 @@
+"""Any masked language model in a Hugging Face folder, on torch: BERT, DistilBERT, RoBERTa, DeBERTa, XLM-R, their kin.
+
+A masked word becomes one mask token, so only words of one piece can be proposed. How a piece shows that it is a whole
+word depends on the tokenizer:
+
+    WordPiece       BERT              film   ##ing     every piece without ##
+    byte-level BPE  RoBERTa           Ġfilm    ing     pieces that begin with a space, written Ġ; and punctuation
+    SentencePiece   XLM-R, ALBERT     ▁film    ing     the same, the space written ▁
+
+The other words are cut one by one (and remembered), byte-level BPE with the space before them where the text has one,
+SentencePiece always with it. In scripts without spaces only WordPiece models have whole words to offer.
+
+The vocabulary is scored at masked positions only, and of the scores only the n best leave the device. A text's answer
+is nearly the same in any batch: the last bits may differ, as torch sums in an order that depends on the batch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.errors import InputError, MissingPackageError, ModelFileError
+from anchorscope.perturbators.windows import Batch, Layout, batches, gather, windows
+from anchorscope.types import Proposals, Words
+from anchorscope.words import split, term
+
+UNDECODABLE = "\ufffd"
+"""What a byte-level piece shows that is a part of a character."""
+
+LONGEST_WINDOW = 512
+"""Longer texts are read by windows even where the model could read more: attention costs the square."""
+
+
+class MaskedLMPerturbator:
+    """The masked language model in ``folder``; ``batch_size`` counts windows, fewer where they are long."""
+
+    name = "masked-lm"
+    knows_originals = True
+
+    def __init__(self, folder: str | Path, *, top_n: int = 50, batch_size: int = 64, device: str = "cpu") -> None:
+        if top_n < 1:
+            raise InputError(f"top_n is {top_n}, but the masked-lm perturbator needs at least 1 proposal.")
+        self.folder, self.top_n, self.batch_size, self.device = Path(folder), top_n, batch_size, device
+        weights = _weights(self.folder)
+        tokenizer, model = _load(self.folder)
+        self._model = model.float().to(device).eval()
+        self._pieces = _Pieces(tokenizer)
+        self._layout = Layout(*_special(tokenizer), min(LONGEST_WINDOW, _n_positions(model)))
+        words = _whole_words(tokenizer)
+        if not words:
+            raise ModelFileError(
+                f"The tokenizer in {self.folder} has no piece that is a whole word; use another model."
+            )
+        self.vocabulary: Sequence[str] = tuple(words.values())
+        self.cased = any(word != word.lower() for word in self.vocabulary)
+        self.fingerprint = _hash(weights, self.vocabulary, top_n)
+        self._n = min(top_n, len(words))
+        self._number = np.zeros(model.config.vocab_size, np.int32)
+        self._number[list(words)] = np.arange(len(words))
+        self._closed = _closed(model, words)
+
+    def __reduce__(self) -> tuple[partial[MaskedLMPerturbator], tuple[()]]:
+        """The folder travels to another process, not the weights."""
+        names = ("folder", "top_n", "batch_size", "device")
+        return partial(type(self), **{name: getattr(self, name) for name in names}), ()
+
+    def fit(self, texts: Sequence[Words]) -> None:
+        """There is nothing to learn."""
+
+    def propose(self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]) -> Proposals:
+        """The likeliest words for every True of every mask, all masks of a text being hidden at once."""
+        needed = windows(map(self._pieces.keys_of, texts), masks, self._pieces, self._layout)
+        n_rows = sum(int(mask.sum()) for mask in masks)
+        return gather(batches(needed, self._layout, self.batch_size), n_rows, self._n, self._answer)
+
+    def _answer(self, batch: Batch) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        import torch
+
+        pieces, attention, masked = (
+            torch.from_numpy(array).to(self.device) for array in (batch.pieces, batch.attention, batch.masked)
+        )
+        with torch.inference_mode(), _head_at(self._model, masked):
+            scores = self._model(input_ids=pieces, attention_mask=attention).logits[0]
+            best, found = (scores + self._closed).topk(self._n)
+            return self._number[found.cpu().numpy()], best.softmax(-1).cpu().numpy()
+
+
+class _Pieces(dict[str, list[int]]):
+    """The pieces of every word met so far; a byte-level word is looked up with the space before it."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._with_space = _space_mark(tokenizer.get_vocab()) == "Ġ"
+
+    def __missing__(self, key: str) -> list[int]:
+        pieces: list[int] = self._tokenizer.encode(key, add_special_tokens=False)
+        self[key] = pieces
+        return pieces
+
+    def keys_of(self, text: Words) -> Sequence[str]:
+        """The words of a text as they are looked up; the first one is taken as if the text went on from another."""
+        if not self._with_space:
+            return text.words
+        gaps = (" ", *text.gaps[1:])
+        return [" " + word if gap else word for gap, word in zip(gaps, text.words, strict=False)]
+
+
+def _weights(folder: Path) -> list[Path]:
+    """The files with the weights; a folder that has none we would read is refused before anything is loaded."""
+    if not folder.is_dir():
+        raise ModelFileError(f"There is no folder {folder}; give the path of a Hugging Face masked language model.")
+    weights = sorted(folder.glob("*.safetensors"))
+    if not (folder / "config.json").is_file():
+        raise ModelFileError(
+            f"{folder} has no config.json, so it is no Hugging Face model; give the folder that has one."
+        )
+    if not weights and (folder / "pytorch_model.bin").is_file():
+        raise ModelFileError(
+            f"{folder} has its weights in pytorch_model.bin only, a format that can run code when it is read; "
+            "load them where you trust them and write them with save_pretrained: that makes model.safetensors."
+        )
+    if not weights:
+        raise ModelFileError(f"{folder} has no weights in a .safetensors file; write them with save_pretrained.")
+    return weights
+
+
+def _load(folder: Path) -> tuple[Any, Any]:
+    """Tokenizer and model."""
+    try:
+        import torch  # noqa: F401
+        import transformers
+    except ImportError as error:
+        raise MissingPackageError(error.name or "transformers", "huggingface", "the masked-lm perturbator") from error
+    safely = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        with _quiet(transformers.utils.logging):
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **safely)
+            model, report = transformers.AutoModelForMaskedLM.from_pretrained(
+                folder, use_safetensors=True, output_loading_info=True, **safely
+            )
+    except Exception as error:  # whatever a broken folder provokes inside transformers
+        reason = str(error).strip().partition("\n")[0]
+        raise ModelFileError(f"{folder} cannot be read as a masked language model: {reason}") from error
+    if report["missing_keys"] or None in _special(tokenizer):
+        raise ModelFileError(
+            f"{folder} holds no masked language model (that has a trained head, and pieces for mask, begin, end and "
+            "padding); give the folder of a model that was trained to fill masks, such as DistilBERT."
+        )
+    return tokenizer, model
+
+
+@contextmanager
+def _quiet(logging: Any) -> Iterator[None]:
+    """No progress bars and reports while loading: the screen is not ours."""
+    had_bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if had_bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def _head_at(model: Any, masked: Any) -> Iterator[None]:
+    """Let the vocabulary head see the masked positions only, as one sequence: heads work position by position."""
+
+    def keep_masked(encoder: Any, inputs: Any, output: Any) -> Any:
+        output.last_hidden_state = output.last_hidden_state.flatten(0, 1)[masked][None]
+        return output
+
+    hook = model.base_model.register_forward_hook(keep_masked)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _special(tokenizer: Any) -> tuple[Any, Any, Any, Any]:
+    return tokenizer.pad_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id
+
+
+def _n_positions(model: Any) -> int:
+    """How many pieces the model can read: RoBERTa numbers positions from behind its padding number."""
+    n_positions: int = getattr(model.config, "max_position_embeddings", LONGEST_WINDOW)
+    offsets = [
+        module.padding_idx + 1
+        for name, module in model.named_modules()
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
+    ]
+    return n_positions - max(offsets, default=0)
+
+
+def _whole_words(tokenizer: Any) -> dict[int, str]:
+    """The pieces that are whole words, by number."""
+    pieces = tokenizer.get_vocab()
+    mark = _space_mark(pieces)
+    special = {*tokenizer.all_special_ids, *tokenizer.get_added_vocab().values()}
+    in_order = sorted(pieces, key=pieces.__getitem__)
+    found = {pieces[piece]: _whole_word(tokenizer, piece, mark) for piece in in_order}
+    return {number: word for number, word in found.items() if word and number not in special}
+
+
+def _whole_word(tokenizer: Any, piece: str, mark: str) -> str | None:
+    """The word that a piece is by itself: one word of ours, set off by a space unless it is punctuation."""
+    written: str = tokenizer.convert_tokens_to_string([piece]) if mark == "Ġ" else piece.replace("▁", " ")
+    word = written.removeprefix(" ")
+    is_set_off = not mark or (word != written) == (term(word) is not None)
+    return word if is_set_off and split(word).words == (word,) and UNDECODABLE not in word else None
+
+
+def _space_mark(pieces: Iterable[str]) -> str:
+    """How pieces show that they begin a word: by a mark, or (WordPiece) by the lack of one.
+
+    >>> _space_mark(["film", "##ing"]), _space_mark(["Ġfilm", "Ġa", "ing", "##"]), _space_mark(["▁film", "ing"])
+    ('', 'Ġ', '▁')
+    """
+    counts = Counter(mark for piece in pieces for mark in ("##", "Ġ", "▁") if piece.startswith(mark))
+    return max(("Ġ", "▁"), key=counts.__getitem__) if counts["Ġ"] + counts["▁"] > counts["##"] else ""
+
+
+def _closed(model: Any, words: Mapping[int, str]) -> Any:
+    """What to add to the scores so that nothing but whole words is found."""
+    import torch
+
+    closed = torch.full((model.config.vocab_size,), -torch.inf, device=model.device)
+    closed[list(words)] = 0.0
+    return closed
+
+
+def _hash(weights: Sequence[Path], vocabulary: Sequence[str], top_n: int) -> str:
+    digest = sha256("\0".join((str(top_n), *vocabulary)).encode())
+    for path in weights:
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,157 @@
+"""How far the words of a race have come, and what that says about every aggregation.
+
+For every (label, term): how many documents hold it, how many of them are counted (a prefix in the order of priority,
+so a simple random sample), and the sums and sums of squares of what these brought: gains, and anchors. That is all
+that a score under a race rests on, so any aggregation with a form below can be read from it, with the run going on or
+long finished.
+
+    gain      the total of the gains
+    sq, av    the square root of the total A of the anchors; A / N
+    pr        q~ of A, with the total T+ of the anchors of all words from the same draw
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope import scores
+from anchorscope.posterior import (
+    Evidence,
+    Outlook,
+    Prior,
+    draw_totals,
+    expected_totals,
+    look_ahead,
+    pooled_prior,
+    upper_totals,
+)
+from anchorscope.tally import GAIN_UNIT, Tally
+
+RACED = ("gain", "pr", "sq", "av", "av5")
+"""The aggregations that can be read from the progress of a race; the others need a scan."""
+
+LEVEL = 0.9
+"""The level of a race's intervals."""
+
+CONTENDERS = 300
+"""Words a label whose totals are drawn; the others are too far behind to matter."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Progress:
+    """Documents that hold a term, those counted, and what they brought; each (labels, terms)."""
+
+    documents: NDArray[np.int64]
+    counted: NDArray[np.int64]
+    gains: Floats
+    gains_squared: Floats
+    anchors: Floats
+    anchors_squared: Floats
+
+    @classmethod
+    def zero(cls, documents: NDArray[np.int64]) -> Progress:
+        """Nothing counted yet."""
+        shape = documents.shape
+        return cls(documents, np.zeros(shape, np.int64), *(np.zeros(shape) for _ in fields(cls)[2:]))
+
+    def count(self, label: int, term: int, gain: float, anchors: int) -> None:
+        """Count one more document of a term."""
+        self.counted[label, term] += 1
+        self.gains[label, term] += gain
+        self.gains_squared[label, term] += gain**2
+        self.anchors[label, term] += anchors
+        self.anchors_squared[label, term] += anchors**2
+
+    def evidence(self, label: int, aggregation: str) -> Evidence:
+        """What an aggregation has to go by."""
+        by_gain = aggregation == "gain"
+        total = self.gains if by_gain else self.anchors
+        squares = self.gains_squared if by_gain else self.anchors_squared
+        return Evidence(self.documents[label], self.counted[label], total[label], squares[label])
+
+
+class LabelOutlook:
+    """Where the words of one label stand under one aggregation, at one moment; computed when asked for."""
+
+    def __init__(
+        self,
+        progress: Progress,
+        label: int,
+        tally: Tally,
+        aggregation: str,
+        *,
+        alpha: float,
+        k: int,
+        key: tuple[int, int],
+    ) -> None:
+        self._evidence = progress.evidence(label, aggregation)
+        self._n, self._training = tally.occurrences[label], tally.training
+        self._aggregation, self._alpha, self._k, self._key = aggregation, alpha, k, key
+
+    @cached_property
+    def prior(self) -> Prior:
+        """The prior that the words suggest."""
+        return pooled_prior(self._evidence)
+
+    @cached_property
+    def estimates(self) -> Floats:
+        """The expected total of every word."""
+        return expected_totals(self._evidence, self.prior)
+
+    @cached_property
+    def contenders(self) -> NDArray[np.intp]:
+        """The words that may matter: those with the greatest scores at an upper estimate of their total."""
+        holds = np.flatnonzero(self._evidence.documents > 0)
+        upper = self._scores(upper_totals(self._evidence, self.prior)[None, holds], holds)[0]
+        return np.sort(holds[np.lexsort((holds, -upper))][:CONTENDERS])
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        """Intervals and memberships of the contenders, and the regret of the list that is shown now."""
+        generator = np.random.Generator(np.random.Philox(key=np.array(self._key, np.uint64)))
+        words, e = self.contenders, self._evidence
+        chosen = Evidence(e.documents[words], e.tested[words], e.total[words], e.squares[words])
+        expected = self._scores(self.estimates[None, words], words)[0]
+        shown = np.lexsort((words, -self._n[words], -expected))[: self._k]
+        return look_ahead(self._scores(draw_totals(chosen, self.prior, generator), words), shown, self._k, LEVEL)
+
+    def shown_interval(self) -> tuple[Floats, Floats]:
+        """The contenders' intervals in the scale of the scores that are shown."""
+        low, high = self.outlook.low, self.outlook.high
+        if self._aggregation != "pr":
+            return low, high
+        everything = np.arange(len(self._n))
+        least = abs(float(self._scores(self.estimates[None], everything).min()))
+        smooth = 1 + len(everything) * least
+        return (low + least) / smooth, (high + least) / smooth
+
+    def _scores(self, totals: Floats, words: NDArray[np.intp]) -> Floats:
+        """Scores (draws, words) of drawn totals of some words, the others being at their estimates."""
+        if self._aggregation == "gain":
+            return totals
+        n = self._n[words]
+        totals = np.clip(totals, 0.0, n)
+        if self._aggregation == "sq":
+            return np.sqrt(totals)
+        if self._aggregation in ("av", "av5"):
+            allowed = self._training[words] >= scores.TRAINING_FLOOR if self._aggregation == "av5" else True
+            return np.where(allowed, scores.ratio(totals, n[None]), 0.0)
+        others = np.clip(self.estimates, 0.0, self._n)
+        anchors = totals.sum(axis=1, keepdims=True) + others.sum() - others[words].sum()
+        background = scores.ratio(n - totals, self._n.sum() - anchors)
+        return scores.ratio(totals, anchors) / self._alpha - (1 / self._alpha - 1) * background
+
+
+def expected_tally(outlooks: list[LabelOutlook], tally: Tally, aggregation: str) -> Tally:
+    """The tally that all documents are expected to give: what the shown scores are read from."""
+    totals = np.array([outlook.estimates for outlook in outlooks])
+    if aggregation == "gain":
+        return replace(tally, gains=np.rint(totals / GAIN_UNIT).astype(np.int64))
+    anchors = np.clip(totals, 0.0, tally.occurrences)
+    return replace(tally, anchors=anchors, non_anchors=tally.occurrences - anchors)

@@ -1,0 +1,220 @@
+"""Our strategy: the words race for the top k, and only those whose place is open are tested on.
+
+The cost of a race does not grow with the collection. Documents have a priority, a hash of seed and key; the
+documents of a word are tested in that order, so those tested so far are a simple random sample of them, and as
+all words use the same order, a document tested for one word serves the others too. A word counts a document only
+when all before it in the order are tested (its *prefix*); verdicts ahead of the prefix wait.
+
+How many documents hold a word is known after one prediction a document; what the untested ones may bring is in
+``posterior.py``. Each round extends the prefixes of the words whose membership in the top k is least certain and
+matters most. A label is settled when the expected regret of its list is below the share that was asked for, or
+everything is tested: then the race equals the exhaustive scan exactly.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.collection import Collection
+from anchorscope.progress import LEVEL, LabelOutlook, Progress, expected_tally
+from anchorscope.scan import Round, Standing
+from anchorscope.settings import Settings
+from anchorscope.tally import Tally
+from anchorscope.types import EMPTY, Unit
+
+START = 256
+"""Documents a label that are tested in plain priority order, before the words are told apart."""
+
+FOCUS = 3
+"""Words that a round extends, in multiples of k."""
+
+
+class Race:
+    """The race of all labels; its state is a pure function of the verdicts counted so far."""
+
+    interval_level = LEVEL
+
+    def __init__(self, collection: Collection, settings: Settings) -> None:
+        self._collection, self._settings = collection, settings
+        self._known = collection.tally()
+        self._label_of = collection.predictions.labels
+        order = np.argsort(
+            np.array([priority(settings.seed, d.key) for d in collection.documents], np.uint64), kind="stable"
+        )
+        holds_any = np.diff(collection.first_occurrence) > 0
+        self._start = [
+            order[(self._label_of[order] == label) & holds_any[order]][:START]
+            for label in range(len(collection.labels))
+        ]
+        self._index = _Index(collection, order)
+        self._progress = Progress.zero(self._index.documents)
+        self._anchor = np.zeros(len(collection.occurrence_term), bool)
+        self._gain = np.zeros(len(collection.occurrence_term))
+        self._is_tested = np.zeros(len(collection.occurrence_term), bool)
+        self._visited = np.zeros(len(collection.documents), bool)
+        self._n_rounds = 0
+        self._outlooks: list[LabelOutlook] = []
+        self._changed: list[tuple[int, int]] = []
+        self._look()
+
+    def count(
+        self, occurrences: NDArray[np.int64], anchor: NDArray[np.bool_], gain: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
+        """Take new verdicts; answer those that count now: prefixes may have grown over earlier ones too."""
+        self._is_tested[occurrences] = True
+        self._anchor[occurrences], self._gain[occurrences] = anchor, gain
+        labels = self._label_of[self._collection.occurrence_document[occurrences]]
+        terms = self._collection.occurrence_term[occurrences]
+        self._changed = sorted(set(zip(labels.tolist(), terms.tolist())))
+        counted = np.array([i for label, term in self._changed for i in self._extend(label, term)], np.int64)
+        self._n_rounds += 1
+        self._look()
+        return counted, self._anchor[counted], self._gain[counted]
+
+    def next_round(self, tally: Tally) -> Round | None:
+        """Documents for the words whose place is open, or None when every list is settled."""
+        open_labels = [label for label in range(len(self._start)) if not self._is_settled(label)]
+        quota = max(1, self._settings.round_size // max(1, len(open_labels)))
+        chosen = [document for label in open_labels for document in self._choose(label, quota)]
+        return Round(tuple(self._unit(document) for document in chosen), ()) if chosen else None
+
+    def counted(self, tally: Tally) -> Tally:
+        """The tally that scores are read from: what all documents are expected to give."""
+        return expected_tally(self._outlooks, tally, self._settings.aggregation)
+
+    def standing(self, tally: Tally) -> Standing:
+        """Intervals, memberships and regret, as the posterior tells."""
+        shape = tally.anchors.shape
+        membership, regret = np.zeros(shape), np.zeros(shape[0])
+        answer = Standing(
+            low=np.full(shape, -np.inf),
+            high=np.full(shape, np.inf),
+            settled=np.array([self._is_settled(label) for label in range(shape[0])]),
+            membership=membership,
+            regret=regret,
+        )
+        for label in np.flatnonzero(self._collection.explained).tolist():
+            now = self._outlooks[label]
+            answer.low[label, now.contenders], answer.high[label, now.contenders] = now.shown_interval()
+            membership[label, now.contenders], regret[label] = now.outlook.membership, now.outlook.regret
+        return answer
+
+    def prefixes(self) -> list[tuple[int, int, int]]:
+        """(label, term, documents counted) of the words that the last round may have moved: for the journal."""
+        return [(label, term, int(self._progress.counted[label, term])) for label, term in self._changed]
+
+    def tests_left(self, tally: Tally) -> int:
+        """At most so many tests are still to come."""
+        explained = self._collection.explained[self._label_of][self._collection.occurrence_document]
+        return int((explained & ~self._is_tested).sum())
+
+    def _look(self) -> None:
+        s, n = self._settings, len(self._start)
+        self._outlooks = [
+            LabelOutlook(
+                self._progress,
+                label,
+                self._known,
+                s.aggregation,
+                alpha=s.alpha,
+                k=s.top_k,
+                key=(s.seed, self._n_rounds * n + label),
+            )
+            for label in range(n)
+        ]
+
+    def _is_settled(self, label: int) -> bool:
+        if (
+            not self._collection.explained[label]
+            or (self._progress.counted[label] == self._index.documents[label]).all()
+        ):
+            return True
+        started = bool(self._visited[self._start[label]].all())
+        return started and self._outlooks[label].outlook.regret < self._settings.regret
+
+    def _extend(self, label: int, term: int) -> list[int]:
+        """Move a word's prefix over every document that is tested by now; the occurrences that it passes."""
+        passed: list[int] = []
+        while True:
+            here = self._index.occurrences(label, term, int(self._progress.counted[label, term]))
+            if here is None or not self._is_tested[here].all():
+                return passed
+            self._progress.count(label, term, float(self._gain[here].sum()), int(self._anchor[here].sum()))
+            passed.extend(here.tolist())
+
+    def _choose(self, label: int, quota: int) -> list[int]:
+        """The next documents of one label, at most ``quota`` of them; those that several words want come first."""
+        waiting = self._start[label][~self._visited[self._start[label]]]
+        if len(waiting):
+            return waiting[:quota].tolist()
+        focus = self._focus(label)
+        each = -(-2 * quota // len(focus))
+        wanted: dict[int, int] = {}
+        for term in focus:
+            prefix = int(self._progress.counted[label, term])
+            for document in self._index.next_documents(label, term, prefix, each, self._visited):
+                wanted[document] = wanted.get(document, 0) + 1
+        return sorted(wanted, key=lambda document: (-wanted[document], document))[:quota]
+
+    def _focus(self, label: int) -> list[int]:
+        """The unfinished words whose membership is least certain and matters most."""
+        now = self._outlooks[label]
+        unfinished = self._progress.counted[label] < self._index.documents[label]
+        m = now.outlook.membership
+        doubt = np.zeros(len(unfinished))
+        doubt[now.contenders] = np.sqrt(m * (1 - m)) * (now.outlook.high - now.outlook.low)
+        order = np.lexsort((np.arange(len(doubt)), -self._index.documents[label], -doubt))
+        return order[unfinished[order]][: FOCUS * self._settings.top_k].tolist()
+
+    def _unit(self, document: int) -> Unit:
+        """All candidates of a document: with a shared stream they cost no more than one."""
+        self._visited[document] = True
+        positions = self._collection.occurrence_position[self._collection.occurrences_of(document)].tolist()
+        text, label = self._collection.documents[document].text, int(self._label_of[document])
+        return Unit(document, text, label, (EMPTY, *positions), (self._settings.tau,) * (1 + len(positions)))
+
+
+class _Index:
+    """For every (label, term) the documents that hold it, in the order of priority, and its occurrences in each."""
+
+    def __init__(self, collection: Collection, order: NDArray[np.intp]) -> None:
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        shape = (len(collection.labels), len(collection.terms))
+        self._document, self._n_terms = collection.occurrence_document, shape[1]
+        group = collection.predictions.labels[self._document] * shape[1] + collection.occurrence_term
+        key = group * len(order) + rank[self._document]
+        self._order = np.argsort(key, kind="stable")
+        held = np.flatnonzero(np.diff(key[self._order], prepend=-1))
+        self._starts = np.append(held, len(key))
+        per_group = np.bincount(group[self._order[held]], minlength=shape[0] * shape[1])
+        self._first = np.concatenate([[0], np.cumsum(per_group)])
+        self.documents: NDArray[np.int64] = per_group.astype(np.int64).reshape(shape)
+
+    def occurrences(self, label: int, term: int, number: int) -> NDArray[np.intp] | None:
+        """A term's occurrences in its document of the given number, or None behind the last one."""
+        group = label * self._n_terms + term
+        at = self._first[group] + number
+        if at >= self._first[group + 1]:
+            return None
+        return self._order[self._starts[at] : self._starts[at + 1]]
+
+    def next_documents(self, label: int, term: int, start: int, n: int, visited: NDArray[np.bool_]) -> list[int]:
+        """The next n documents of a term, from its prefix on, that were not visited yet."""
+        group = label * self._n_terms + term
+        found: list[int] = []
+        for at in range(self._first[group] + start, self._first[group + 1]):
+            document = int(self._document[self._order[self._starts[at]]])
+            if not visited[document]:
+                found.append(document)
+                if len(found) == n:
+                    break
+        return found
+
+
+def priority(seed: int, key: str) -> int:
+    """The priority of a document: a hash, so it says nothing about the document."""
+    return int.from_bytes(blake2b(f"{seed} race {key}".encode(), digest_size=8).digest(), "big")

@@ -1,0 +1,181 @@
+"""A run as it goes, on the error output: a live table in a terminal, else a line of progress now and then.
+
+The table is drawn by a thread of its own a few times a second, from the last snapshot (a frozen value): a run that
+reports a thousand rounds a second draws no more than one that reports ten. The live table shows as many terms as the
+window holds, and goes away at the end: the final one is data, and belongs to the standard output.
+
+Arrows tell how a term moved within the last seconds, so that they can be read before they change.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from time import monotonic
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from anchorscope.report.table import (
+    WIDEST_BLOCK,
+    Layout,
+    Moves,
+    block,
+    colours,
+    columns,
+    counted,
+    side_by_side,
+)
+from anchorscope.types import Cost, Snapshot
+
+FRAMES_A_SECOND = 4
+MOVES_SECONDS = 3.0
+LINE_SECONDS = 5.0
+TERM_WIDTH = 14
+FEWEST_TERMS = 3
+
+Ranks = dict[tuple[str, str], int]
+
+
+class Pace:
+    """How fast a run goes, read from its snapshots; what an earlier, interrupted part took counts as well."""
+
+    def __init__(self) -> None:
+        self._start = monotonic()
+        self._first: Cost | None = None
+
+    def figures(self, snapshot: Snapshot) -> list[str]:
+        """Tests done and to come, time passed, texts a second, time left, labels settled: in words."""
+        cost, planned = snapshot.cost, snapshot.tests_planned
+        self._first = self._first or cost
+        tests, seconds = cost.tests - self._first.tests, cost.seconds - self._first.seconds
+        told = [f"{cost.tests:,} of {cost.tests + planned:,} tests", clock(monotonic() - self._start)]
+        if tests and seconds > 0:
+            texts = cost.predictor_texts - self._first.predictor_texts
+            left = clock(seconds / tests * planned)
+            told += [
+                f"{texts / seconds:,.0f} texts/s",
+                f"at most {left} left" if _is_race(snapshot) else f"{left} left",
+            ]
+        n_settled = sum(explanation.settled for explanation in snapshot.explanations.values())
+        return [*told, f"{n_settled} of {len(snapshot.explanations)} settled"]
+
+
+class LiveTable:
+    """The top terms while they change."""
+
+    def __init__(self, console: Console, first: str) -> None:
+        """``first`` is what is shown until there are terms."""
+        self._console = console
+        self._waiting = Spinner("dots", Text(first, "dim"))
+        self._snapshot: Snapshot | None = None
+        self._pace = Pace()
+        self._past: deque[tuple[float, Ranks]] = deque()
+        self._live = Live(
+            console=console,
+            get_renderable=self._picture,
+            refresh_per_second=FRAMES_A_SECOND,
+            transient=True,
+            vertical_overflow="crop",
+        )
+
+    def open(self) -> None:
+        """Start to draw."""
+        self._live.start()
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Show this from the next frame on; before the first test there is nothing to rank."""
+        if not snapshot.cost.tests:
+            return
+        now = monotonic()
+        self._past.append((now, _ranks(snapshot)))
+        while len(self._past) > 1 and self._past[1][0] <= now - MOVES_SECONDS:
+            self._past.popleft()
+        self._snapshot = snapshot
+
+    def close(self) -> None:
+        """Take the table away."""
+        self._live.stop()
+
+    def _picture(self) -> RenderableType:
+        snapshot = self._snapshot
+        if snapshot is None:
+            return self._waiting
+        width, height = self._console.size
+        moves = _moves(self._past[0][1], snapshot)
+        return Group(*_blocks(snapshot, moves, width, height - 4), *self._progress(snapshot, width))
+
+    def _progress(self, snapshot: Snapshot, width: int) -> list[Text]:
+        share = snapshot.cost.tests / (snapshot.cost.tests + snapshot.tests_planned)
+        length = min(width, WIDEST_BLOCK) - 6
+        filled = int(length * share)
+        line = Text.assemble((f"{share:4.0%}  ", "bold"), ("━" * filled, "green"), ("─" * (length - filled), "dim"))
+        figures = Text(" · ".join(self._pace.figures(snapshot)), "dim", no_wrap=True, overflow="ellipsis")
+        return [Text(), line, figures]
+
+
+class ProgressLines:
+    """A line every few seconds, for logs."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._pace = Pace()
+        self._last = monotonic()
+
+    def open(self) -> None:
+        """Nothing to prepare."""
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Say where the run stands, unless that was said just now."""
+        figures = self._pace.figures(snapshot)
+        if monotonic() - self._last >= LINE_SECONDS:
+            self._last = monotonic()
+            print(f"anchorscope: {', '.join(figures)}", file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """Nothing to take away."""
+
+
+def clock(seconds: float) -> str:
+    """A time as on a clock.
+
+    >>> clock(9.6), clock(83), clock(7384)
+    ('0:10', '1:23', '2:03:04')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _blocks(snapshot: Snapshot, moves: Moves, width: int, height: int) -> list[Text]:
+    """The labels that fit into the window, each with as many terms as fit."""
+    across, each = columns(len(snapshot.explanations), width)
+    layout = Layout(width=each, term=TERM_WIDTH, intervals=True, members=_is_race(snapshot), moves=True)
+    n_rows = -(-len(snapshot.explanations) // across)
+    shown_rows = max(1, min(n_rows, height // (FEWEST_TERMS + 3)))
+    n_terms = max(1, height // shown_rows - 3)
+    explanations = list(snapshot.explanations.values())[: shown_rows * across]
+    blocks = [block(e, layout, c, n_terms=n_terms, moves=moves) for e, c in zip(explanations, colours())]
+    lines = side_by_side(blocks, across, each)
+    if hidden := len(snapshot.explanations) - len(explanations):
+        lines.append(Text(f"… and {counted(hidden, 'more label')}", "dim"))
+    return lines
+
+
+def _is_race(snapshot: Snapshot) -> bool:
+    """Whether the run ends as soon as its lists are good enough: a race has a regret."""
+    return any(explanation.regret is not None for explanation in snapshot.explanations.values())
+
+
+def _ranks(snapshot: Snapshot) -> Ranks:
+    return {
+        (label, term.term): rank
+        for label, explanation in snapshot.explanations.items()
+        for rank, term in enumerate(explanation.terms)
+    }
+
+
+def _moves(past: Ranks, snapshot: Snapshot) -> Moves:
+    return {key: past[key] - rank if key in past else None for key, rank in _ranks(snapshot).items()}
