@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anchorscope.aopc import aopc, removal_oracle
+    from anchorscope.aopc import Removals, removal_oracle
     from anchorscope.errors import AnchorscopeError, InputError, ModelError
     from anchorscope.explainer import Explainer
     from anchorscope.predictors import as_predictor
@@ -24,10 +24,10 @@ __all__ = [
     "ModelError",
     "Perturbator",
     "Predictor",
+    "Removals",
     "Result",
     "Snapshot",
     "Term",
-    "aopc",
     "as_predictor",
     "removal_oracle",
 ]
@@ -43,7 +43,7 @@ _HOMES = {
     "Result": "result",
     "Snapshot": "types",
     "Term": "types",
-    "aopc": "aopc",
+    "Removals": "aopc",
     "as_predictor": "predictors",
     "removal_oracle": "aopc",
 }

@@ -41,6 +41,9 @@ Counts = NDArray[np.integer]
 SPRT_RISE = 0.6
 """Where the upper point of the sprt lies between tau (0) and 1: at 0.98 for tau = 0.95."""
 
+LEAST_POINT = 1e-6
+"""The lower point of the sprt is at least this, for thresholds below epsilon."""
+
 TESTS = ("kl", "kl-one-step", "sprt", "fixed")
 
 
@@ -115,7 +118,7 @@ def _kl_one_step(
 def _sprt(
     test: Test, agreements: Counts, samples: Counts, mean: Floats, above: NDArray[np.bool_], tau: Floats
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    p0, p1 = tau - test.epsilon, tau + SPRT_RISE * (1 - tau)
+    p0, p1 = np.maximum(tau - test.epsilon, LEAST_POINT), tau + SPRT_RISE * (1 - tau)
     ratio = agreements * np.log(p1 / p0) + (samples - agreements) * np.log((1 - p1) / (1 - p0))
     return np.abs(ratio) < np.log(1 / test.delta), ratio > 0
 

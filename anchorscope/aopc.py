@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.answers import answered
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.types import Predictor, Words
-from anchorscope.words import remove, split, terms
+from anchorscope.words import remove, split, term, terms
 
 Floats = NDArray[np.float64]
 
@@ -61,16 +62,17 @@ class _Cut:
 
 
 class Removals:
-    """The documents of one label, ready to have terms removed."""
+    """The documents of one label, ready to have terms removed; ``n_texts`` counts what the model was asked."""
 
     def __init__(self, predictor: Predictor, texts: Sequence[str], label: str) -> None:
         self._predictor = predictor
-        if not self._predictor.has_probabilities:
-            raise InputError(f"AOPC needs probabilities, and {self._predictor.name} answers labels only.")
-        if label not in self._predictor.labels:
-            raise UnknownNameError("label", label, self._predictor.labels)
-        self._label = self._predictor.labels.index(label)
-        rows = _predict(self._predictor, texts)
+        self.n_texts = 0
+        if label not in predictor.labels:
+            raise UnknownNameError("label", label, predictor.labels)
+        self._label = predictor.labels.index(label)
+        rows = self._ask(texts)
+        if not predictor.has_probabilities:  # a function shows with its first answer which kind it is
+            raise InputError(f"AOPC needs probabilities, and {predictor.name} answers labels only.")
         chosen = np.flatnonzero(rows.argmax(axis=1) == self._label).tolist()
         if not chosen:
             raise InputError(f"None of the {len(texts)} texts is predicted {label!r}: there is nothing to remove from.")
@@ -87,6 +89,7 @@ class Removals:
 
     def drops(self, top: Sequence[str]) -> Floats:
         """The mean drop after removing the first i terms, for i = 1 to k, (k,)."""
+        top = [term(word) or word for word in top]
         changes = [self._changes(document, top) for document in self._documents]
         probabilities = self._probabilities([text for change in changes for _, text in change])
         total, start = np.zeros(len(top)), 0
@@ -99,7 +102,7 @@ class Removals:
 
     def oracle(self, candidates: Iterable[str] | None = None) -> list[str]:
         """Every candidate, from the greatest summed drop of its own removal to the least."""
-        wanted = None if candidates is None else frozenset(candidates)
+        wanted = None if candidates is None else {term(word) or word for word in candidates}
         pairs = [
             (number, word)
             for number, document in enumerate(self._documents)
@@ -119,10 +122,12 @@ class Removals:
     def _probabilities(self, texts: Collection[str]) -> Floats:
         """The label's probability for each text; equal texts are asked once."""
         distinct = sorted(set(texts), key=lambda text: (len(text), text))
-        known = dict(zip(distinct, _predict(self._predictor, distinct)[:, self._label].tolist()))
+        known = dict(zip(distinct, self._ask(distinct)[:, self._label].tolist()))
         return np.array([known[text] for text in texts])
 
-
-def _predict(predictor: Predictor, texts: Sequence[str]) -> Floats:
-    parts = [predictor.predict(texts[i : i + TEXTS_AT_ONCE]) for i in range(0, len(texts), TEXTS_AT_ONCE)]
-    return np.concatenate(parts) if parts else np.zeros((0, len(predictor.labels)))
+    def _ask(self, texts: Sequence[str]) -> Floats:
+        """What the model says of each text, (texts, labels)."""
+        self.n_texts += len(texts)
+        ask, labels = self._predictor.predict, self._predictor.labels
+        parts = [answered(ask, texts[i : i + TEXTS_AT_ONCE], labels) for i in range(0, len(texts), TEXTS_AT_ONCE)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(labels)))

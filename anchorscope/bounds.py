@@ -93,11 +93,11 @@ def out_of_reach(name: str, tally: Tally, k: int, *, alpha: float = 0.5) -> NDAr
     """
     if name == "pr":
         return np.stack([_beaten_by_k(tally, label, k, alpha) for label in range(len(tally.anchors))])
-    low, high = intervals(name, tally, alpha=alpha)
-    low, high = np.round(low, 14), np.round(high, 14)
+    low, high = (np.round(side, 14) for side in intervals(name, tally, alpha=alpha))
     if low.shape[1] <= k:
         return np.zeros(low.shape, bool)
     # The k-th largest lower bound of the others: for a word that is itself among the k best, its hi >= its lo.
+    low = np.where(tally.occurrences > 0, low, -np.inf)
     threshold = -np.partition(-low, k - 1, axis=1)[:, k - 1 : k]
     out = high < threshold
     return np.broadcast_to(out.all(axis=0), out.shape).copy() if name == "h" else out
@@ -114,7 +114,8 @@ def contenders(name: str, tally: Tally, label: int, top: NDArray[np.intp], *, al
     Empty iff every shown word beats every word after it with the skipped occurrences still open.
     """
     present = tally.occurrences[label] > 0
-    open_terms = np.flatnonzero(tally.untested[label] > 0)
+    open_counts = tally.untested.sum(axis=0) if name == "h" else tally.untested[label]
+    open_terms = np.flatnonzero(open_counts > 0)
     if len(open_terms) == 0:
         return open_terms
     involved = np.zeros(len(present), bool)
@@ -139,7 +140,12 @@ def _comparison(name: str, tally: Tally, label: int, alpha: float) -> Callable[[
 
     def by_counts(v: int) -> NDArray[np.bool_]:
         gap = advantage(tally, label, v, alpha=alpha)
-        return (gap > SLACK) | ((np.abs(gap) <= SLACK) & _first_among_ties(occurrences, v))
+        leads = (gap > SLACK) | ((np.abs(gap) <= SLACK) & _first_among_ties(occurrences, v))
+        if tally.anchors[label].any():
+            return leads
+        # In the world without any anchor q~ is -A-/T-, so the rarer word leads.
+        rarer = (occurrences < occurrences[v]) | ((occurrences == occurrences[v]) & _first_among_ties(occurrences, v))
+        return leads | rarer if tally.untested[label].any() else rarer
 
     def by_values(v: int) -> NDArray[np.bool_]:
         return (high > low[v]) | ((high == low[v]) & _first_among_ties(occurrences, v))

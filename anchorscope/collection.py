@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.answers import answered
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
 from anchorscope.settings import Settings
 from anchorscope.tally import Tally
@@ -35,21 +36,31 @@ class Predictions:
     confidence: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Collection:
-    """Documents, predictions, and the occurrences of candidates: document, position and term of each."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Candidates:
+    """The candidate terms, in order, and their occurrences: document, position and term of each.
 
-    documents: Sequence[Document]
-    labels: tuple[str, ...]
-    predictions: Predictions
+    ``first_occurrence[d]`` is where the occurrences of document d begin, ``training`` counts each term in the training
+    set, ``skipped`` the documents that were left out, by reason.
+    """
+
     terms: tuple[str, ...]
     occurrence_document: NDArray[np.int32]
     occurrence_position: NDArray[np.int32]
     occurrence_term: NDArray[np.int32]
     first_occurrence: NDArray[np.int64]
     training: NDArray[np.int64]
-    explained: NDArray[np.bool_]
     skipped: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Collection(Candidates):
+    """Candidates, and what the model says of their documents; ``explained`` tells which labels are asked for."""
+
+    documents: Sequence[Document]
+    labels: tuple[str, ...]
+    predictions: Predictions
+    explained: NDArray[np.bool_]
 
     def occurrences_of(self, document: int) -> slice:
         """Where the occurrences of a document stand in the flat arrays."""
@@ -83,11 +94,49 @@ def predict(predictor: Predictor, texts: Sequence[str]) -> Predictions:
     """What the model says of each document."""
     labels, confidence = np.zeros(len(texts), np.int64), np.zeros(len(texts))
     for start in range(0, len(texts), PREDICT_AT_ONCE):
-        rows = predictor.predict(texts[start : start + PREDICT_AT_ONCE])
+        rows = answered(predictor.predict, texts[start : start + PREDICT_AT_ONCE], predictor.labels)
         stop = start + len(rows)
         labels[start:stop] = rows.argmax(axis=1)
         confidence[start:stop] = np.round(rows.max(axis=1), CONFIDENCE_DIGITS)
     return Predictions(labels, confidence)
+
+
+def find_candidates(
+    documents: Sequence[Document], settings: Settings, *, training_texts: Sequence[str] | None = None
+) -> Candidates:
+    """The terms that may be tested, and where they occur."""
+    counts: Counter[str] = Counter()
+    per_document: list[tuple[tuple[int, str], ...]] = []
+    n_too_long = 0
+    stop = stop_words(settings.stop_words)
+    for document in documents:
+        cut = terms(split(document.text))
+        if len(cut) > settings.max_words:
+            n_too_long += 1
+            cut = ()
+        found = tuple((position, word) for position, word in enumerate(cut) if word is not None and word not in stop)
+        counts.update(word for _, word in found)
+        per_document.append(found)
+    chosen = sorted(word for word, n in counts.items() if n >= settings.min_occurrences)
+    if not chosen:
+        raise DocumentsError(
+            f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; "
+            "lower --min-occurrences or give more documents."
+        )
+    number = {word: i for i, word in enumerate(chosen)}
+    kept = [[(position, number[word]) for position, word in found if word in number] for found in per_document]
+    sizes = np.array([len(found) for found in kept], np.int64)
+    flat = np.array([pair for found in kept for pair in found], np.int32).reshape(-1, 2)
+    training = counts if training_texts is None else _count(training_texts)
+    return Candidates(
+        terms=tuple(chosen),
+        occurrence_document=np.repeat(np.arange(len(kept), dtype=np.int32), sizes),
+        occurrence_position=flat[:, 0].copy(),
+        occurrence_term=flat[:, 1].copy(),
+        first_occurrence=np.concatenate([[0], np.cumsum(sizes)]),
+        training=np.array([training[word] for word in chosen], np.int64),
+        skipped={f"more than {settings.max_words} words": n_too_long} if n_too_long else {},
+    )
 
 
 def collect(
@@ -96,46 +145,24 @@ def collect(
     predictions: Predictions,
     settings: Settings,
     *,
-    training_texts: Sequence[str] | None = None,
+    candidates: Candidates | None = None,
 ) -> Collection:
-    """Find the candidates of a collection and where they occur."""
-    explained = _explained(labels, predictions, settings)
-    counts: Counter[str] = Counter()
-    per_document: list[tuple[tuple[int, str], ...]] = []
-    too_long = 0
-    stop = stop_words(settings.stop_words)
-    for document in documents:
-        cut = terms(split(document.text))
-        if len(cut) > settings.max_words:
-            too_long += 1
-            cut = ()
-        found = tuple((position, word) for position, word in enumerate(cut) if word is not None and word not in stop)
-        counts.update(word for _, word in found)
-        per_document.append(found)
-    candidates = sorted(word for word, n in counts.items() if n >= settings.min_occurrences)
-    if not candidates:
-        raise DocumentsError(
-            f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; "
-            "lower --min-occurrences or give more documents."
-        )
-    number = {word: i for i, word in enumerate(candidates)}
-    kept = [[(position, number[word]) for position, word in found if word in number] for found in per_document]
-    sizes = np.array([len(found) for found in kept], np.int64)
-    flat = np.array([pair for found in kept for pair in found], np.int32).reshape(-1, 2)
-    training = counts if training_texts is None else _count(training_texts)
+    """Documents, what the model says of them, and the candidates in them (found here if they are not given)."""
+    found = find_candidates(documents, settings) if candidates is None else candidates
     return Collection(
         documents=documents,
         labels=tuple(labels),
         predictions=predictions,
-        terms=tuple(candidates),
-        occurrence_document=np.repeat(np.arange(len(kept), dtype=np.int32), sizes),
-        occurrence_position=flat[:, 0].copy(),
-        occurrence_term=flat[:, 1].copy(),
-        first_occurrence=np.concatenate([[0], np.cumsum(sizes)]),
-        training=np.array([training[word] for word in candidates], np.int64),
-        explained=explained,
-        skipped={f"more than {settings.max_words} words": too_long} if too_long else {},
+        explained=_explained(labels, predictions, settings),
+        **{field.name: getattr(found, field.name) for field in fields(Candidates)},
     )
+
+
+def check_labels(labels: Sequence[str], settings: Settings) -> None:
+    """Refuse a label that the model does not have."""
+    for label in settings.labels or ():
+        if label not in labels:
+            raise UnknownNameError("label", label, labels)
 
 
 class LazyWords(Sequence[Words]):
@@ -158,18 +185,16 @@ class LazyWords(Sequence[Words]):
 
 def _explained(labels: Sequence[str], predictions: Predictions, settings: Settings) -> NDArray[np.bool_]:
     """Which labels are asked for, (labels,); one that is never predicted cannot be explained."""
-    asked = settings.labels or tuple(labels)
+    check_labels(labels, settings)
     predicted = np.bincount(predictions.labels, minlength=len(labels))
-    for label in asked:
-        if label not in labels:
-            raise UnknownNameError("label", label, labels)
-        if settings.labels and not predicted[list(labels).index(label)]:
+    for label in settings.labels or ():
+        if not predicted[list(labels).index(label)]:
             counts = ", ".join(f"{name} {n}" for name, n in zip(labels, predicted))
             raise InputError(
                 f"The model never predicts the label {label!r} on these documents ({counts}): "
                 "there is nothing to explain; choose another --label or other documents."
             )
-    return np.array([label in asked for label in labels])
+    return np.array([settings.labels is None or label in settings.labels for label in labels])
 
 
 def _count(texts: Sequence[str]) -> Counter[str]:

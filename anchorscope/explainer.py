@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from anchorscope.collection import LazyWords
-from anchorscope.errors import DocumentsError
+from anchorscope.errors import DocumentsError, InputError
 from anchorscope.perturbators.choose import choose_perturbator
+from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.predictors import as_predictor
 from anchorscope.read import Documents, read_texts
 from anchorscope.result import Result
@@ -26,6 +27,9 @@ from anchorscope.schedule import Engine
 from anchorscope.settings import Settings, preset
 from anchorscope.types import Perturbator, Snapshot, Unit, Words
 from anchorscope.words import spans, split, terms
+
+ONE_DOCUMENT_SAMPLES = 1000
+"""The cap on the samples of a word, where one document is explained by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class LocalAnchor:
     decided: bool
     agreements: int
     samples: int
+    gain: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +134,13 @@ class Explainer:
         """The anchors of one document: every word is tested, stop words and rare words too."""
         predictor = as_predictor(self.model, labels=self.labels)
         settings = self._settings()
+        if settings.test == "fixed":  # a yes or no about one document needs a test that can tell
+            settings = replace(settings, test="sprt", max_samples=ONE_DOCUMENT_SAMPLES)
         words = split(text)
         positions = [position for position, term in enumerate(terms(words)) if term is not None]
         if not positions:
             raise DocumentsError("The document has no word to test; give a text with words.")
-        perturbator = self._perturbator([words], settings)
-        perturbator.fit([words])
+        perturbator = self.perturbator or EmbeddedPerturbator(top_n=settings.top_n)
         row = predictor.predict([text])[0]
         label = int(row.argmax())
         unit = Unit(0, text, label, tuple(positions), (settings.tau,) * len(positions))
@@ -142,13 +148,19 @@ class Explainer:
         verdicts, _ = engine.judge([unit])
         places = spans(words)
         tested = tuple(
-            LocalAnchor(words.words[v.position], places[v.position], v.anchor, v.decided, v.agreements, v.samples)
+            LocalAnchor(
+                words.words[v.position], places[v.position], v.anchor, v.decided, v.agreements, v.samples, v.gain
+            )
             for v in verdicts
         )
         return LocalExplanation(text, predictor.labels[label], float(row[label]), tested)
 
     def _settings(self) -> Settings:
-        given = {"top_k": self.top_k, "seed": self.random_state, **(self.settings or {})}
+        further = dict(self.settings or {})
+        for setting, argument in (("top_k", "top_k"), ("seed", "random_state"), ("labels", "only")):
+            if setting in further:
+                raise InputError(f"Give {setting!r} to the Explainer itself, as {argument}, not among its settings.")
+        given: dict[str, Any] = {"top_k": self.top_k, "seed": self.random_state, **further}
         if self.only is not None:
             given["labels"] = tuple(self.only)
         return preset(self.preset, **given)
@@ -173,6 +185,6 @@ class Explainer:
             folder=None if out is None else Path(out),
             resume=resume,
             workers=self.workers,
-            budget=Budget(self.max_seconds or float("inf"), self.max_model_calls or float("inf")),
+            budget=Budget.of(self.max_seconds, self.max_model_calls),
             training_texts=training_texts,
         )

@@ -54,11 +54,16 @@ class Lexicon:
         models = ("a", "Aa", "AA")  # as it is, capitalised, all capitals
         variants = [[w if perturbator.cased else match_case(model, w) for w in words] for model in models]
         self._variants = np.array(variants, dtype=object).reshape(len(models), len(words))
-        self._numbers = {term(word) or word: number for number, word in reversed(list(enumerate(words)))}
+        backwards = list(enumerate(words))[::-1]  # the first of equal ones stays
+        self._by_term = {term(word) or word: number for number, word in backwards}
+        self._by_spelling = {word: number for number, word in backwards}
 
     def numbers(self, words: Words) -> NDArray[np.int32]:
-        """The vocabulary number of each word, -1 where there is none."""
-        return np.array([self._numbers.get(term(word) or word, -1) for word in words.words], np.int32)
+        """The vocabulary number of each word, by its spelling or else by its term; -1 where there is none."""
+        return np.array([self._number(word) for word in words.words], np.int32)
+
+    def _number(self, word: str) -> int:
+        return self._by_spelling.get(word, self._by_term.get(term(word) or word, -1))
 
     def render(self, words: Words, kept: NDArray[np.bool_], fills: Fills) -> list[str]:
         """The texts of samples (samples, words): kept words as they are, fills in the capitals of what they replace."""
@@ -89,16 +94,20 @@ class OnePass:
         asked = []
         for b, s in samples:
             mask = ~blocks[b].draws.kept[s]
+            if not mask.any():
+                continue
             key = (blocks[b].text, mask.tobytes())
             if key not in requests:
                 requests[key] = len(texts)
                 texts.append(blocks[b].words)
                 masks.append(mask)
-            asked.append(requests[key])
+            asked.append((b, s, requests[key]))
+        if not texts:
+            return
         self.n_passes += len(texts)
         proposals = self._perturbator.propose(texts, masks)
         starts = np.cumsum([0, *(int(mask.sum()) for mask in masks)])
-        for (b, s), request in zip(samples, asked):
+        for b, s, request in asked:
             rows = np.arange(starts[request], starts[request + 1])
             chances = blocks[b].draws.fill[s][masks[request]]
             answers[b][s, masks[request]] = pick(proposals, rows, chances)
@@ -132,9 +141,13 @@ class OneByOne:
         answers: list[Fills],
     ) -> None:
         """Fill the leftmost mask of every sample that has one."""
-        self.n_passes += len(open_)
-        proposals = self._perturbator.propose([texts[j] for j in open_], [masks[j] for j in open_])
-        first_rows = np.cumsum([0, *(int(masks[j].sum()) for j in open_)])[:-1]
+        requests: dict[tuple[tuple[str, ...], bytes], int] = {}
+        asked = [requests.setdefault((texts[j].words, masks[j].tobytes()), j) for j in open_]
+        distinct = list(requests.values())
+        self.n_passes += len(distinct)
+        proposals = self._perturbator.propose([texts[j] for j in distinct], [masks[j] for j in distinct])
+        starts = dict(zip(distinct, np.cumsum([0, *(int(masks[j].sum()) for j in distinct)])))
+        first_rows = np.array([starts[j] for j in asked], np.intp)
         places = [int(np.argmax(masks[j])) for j in open_]
         chances = [blocks[samples[j][0]].draws.fill[samples[j][1], place] for j, place in zip(open_, places)]
         for j, place, number in zip(open_, places, pick(proposals, first_rows, np.array(chances))):

@@ -10,9 +10,11 @@
     skips      round, label, term, how many
     prefixes   label, term: the documents that a race has counted, in the order of priority
     evidence   label, term, document, position, anchor, perturbed text, whether the token is in it, whether it agreed
+    texts      document, text: the documents of the evidence
+    moments    round, what was shown then: cost, and for each label its terms, regret and widest interval
 
 A kill at any point loses at most the round in flight. A lock file lets one process write at a time; readers need none.
-No text of a document is stored, but for the evidence of shown terms.
+No text of a document is stored, but for the evidence of shown terms and the documents that it comes from.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from anchorscope.progress import Progress
 from anchorscope.race import priority
 from anchorscope.scan import Round
 from anchorscope.tally import Tally
-from anchorscope.types import EMPTY, Cost, Document, Verdict
+from anchorscope.types import EMPTY, Cost, Verdict
 
 SCHEMA = 1
 FILE = "journal.sqlite"
@@ -64,6 +66,8 @@ CREATE TABLE evidence (
     label INTEGER, term INTEGER, document INTEGER, position INTEGER, anchor INTEGER, text TEXT, present INTEGER,
     agreed INTEGER
 );
+CREATE TABLE texts (document INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE moments (round INTEGER PRIMARY KEY, moment TEXT NOT NULL);
 """
 
 
@@ -74,27 +78,33 @@ class Journal:
         """Open or create; refuse at once if another process writes here."""
         from filelock import FileLock, Timeout
 
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = FileLock(folder / "lock")
+        self._folder = folder
         try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(folder / "lock")
             self._lock.acquire(timeout=0)
-        except Timeout as error:
+        except Timeout as error:  # an OSError too
             raise RunFolderError(
                 f"Another process is writing to {folder}; wait for it to end, or choose another --out."
             ) from error
-        self._db = _connect(folder / FILE)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        if not _has_tables(self._db):
-            with self._db:
-                self._db.executescript("BEGIN;" + _TABLES)
-                self._db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
-        _check_schema(self._db, folder)
+        except OSError as error:
+            raise RunFolderError(f"{folder} cannot be written to ({error}); choose another --out.") from error
+        try:
+            self._db = _open(folder)
+        except BaseException:
+            self._lock.release()
+            raise
 
     def close(self) -> None:
         """Close the file and let the next writer in."""
         self._db.close()
         self._lock.release()
+
+    def discard(self) -> None:
+        """Remove a journal that holds no round: bad input leaves nothing behind."""
+        self._db.close()
+        for name in (FILE, FILE + "-wal", FILE + "-shm"):
+            (self._folder / name).unlink(missing_ok=True)
 
     def meta(self) -> dict[str, Any]:
         """What was written by ``begin``: empty for a new journal."""
@@ -107,16 +117,6 @@ class Journal:
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)", [(k, json.dumps(v)) for k, v in meta.items()]
             )
 
-    def write_predictions(self, documents: Sequence[Document], labels: Sequence[str], predictions: Predictions) -> None:
-        """Write down what the model said of each document."""
-        rows = zip(documents, predictions.labels.tolist(), predictions.confidence.tolist())
-        with self._db:
-            self._db.executemany("INSERT INTO labels VALUES (?, ?)", list(enumerate(labels)))
-            self._db.executemany(
-                "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
-                ((i, d.key, d.label, label, confidence) for i, (d, label, confidence) in enumerate(rows)),
-            )
-
     def read_predictions(self) -> Predictions | None:
         """The predictions, if they were written down."""
         rows = self._db.execute("SELECT predicted, confidence FROM documents ORDER BY number").fetchall()
@@ -125,13 +125,19 @@ class Journal:
         return Predictions(np.array([p for p, _ in rows], np.int64), np.array([c for _, c in rows]))
 
     def write_collection(self, collection: Collection) -> None:
-        """Write down the candidates and what is known of them before any test (once)."""
+        """Write down what the model says of each document, the candidates, and what is known of them (once)."""
         if self._db.execute("SELECT count(*) FROM terms").fetchone()[0]:
             return
-        tally = collection.tally()
+        tally, predictions = collection.tally(), collection.predictions
         labels, terms = np.nonzero(tally.occurrences)
         counts = (labels, terms, tally.occurrences[labels, terms], tally.documents[labels, terms])
+        documents = zip(collection.documents, predictions.labels.tolist(), predictions.confidence.tolist())
         with self._db:
+            self._db.executemany("INSERT INTO labels VALUES (?, ?)", enumerate(collection.labels))
+            self._db.executemany(
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
+                ((i, d.key, d.label, label, confidence) for i, (d, label, confidence) in enumerate(documents)),
+            )
             self._db.executemany(
                 "INSERT INTO terms VALUES (?, ?, ?)",
                 ((i, t, n) for i, (t, n) in enumerate(zip(collection.terms, collection.training.tolist()))),
@@ -183,6 +189,20 @@ class Journal:
             self._db.executemany("INSERT INTO skips VALUES (?, ?, ?, ?)", ((number, *skip) for skip in round_.skips))
             self._db.executemany("INSERT OR REPLACE INTO prefixes VALUES (?, ?, ?)", prefixes)
             self._db.execute("INSERT INTO rounds VALUES (?, ?)", (number, json.dumps(asdict(cost))))
+
+    def write_moment(self, number: int, moment: Mapping[str, Any]) -> None:
+        """Write down what was shown after a round, for the curves."""
+        with self._db:
+            self._db.execute("INSERT OR REPLACE INTO moments VALUES (?, ?)", (number, json.dumps(moment)))
+
+    def write_texts(self, texts: Iterable[tuple[int, str]]) -> None:
+        """Replace the texts of the documents that the evidence comes from: (document, text) a row."""
+        with self._db:
+            self._db.execute("DELETE FROM texts")
+            self._db.executemany(
+                "INSERT INTO texts VALUES (?, ?)",
+                ((document, text.encode("utf-8", "replace").decode()) for document, text in texts),
+            )
 
     def write_evidence(self, rows: Iterable[tuple[int, int, int, int, bool, str, bool, bool]]) -> None:
         """Replace the evidence: (label, term, document, position, anchor, text, present, agreed) a row."""
@@ -266,6 +286,53 @@ class FinishedRun:
         }
         return verdicts.only(np.array([place in within for place in verdicts.places()], bool))
 
+    def closed_rounds(self) -> dict[int, Cost]:
+        """The rounds that are written down, and what each took."""
+        rows = self._db.execute("SELECT number, cost FROM rounds ORDER BY number")
+        return {number: Cost(**json.loads(cost)) for number, cost in rows}
+
+    def moments(self) -> list[dict[str, Any]]:
+        """What was shown after each round."""
+        return [json.loads(moment) for (moment,) in self._db.execute("SELECT moment FROM moments ORDER BY round")]
+
+    def texts(self) -> dict[int, str]:
+        """The texts of the documents that the evidence comes from, by number; none if they were not to be kept."""
+        return dict(self._db.execute("SELECT document, text FROM texts ORDER BY document"))
+
+    def documents(self, numbers: Iterable[int]) -> dict[int, tuple[str, str | None, int, float]]:
+        """Key, label that came with it, number of the predicted label and confidence of some documents."""
+        query = "SELECT key, label, predicted, confidence FROM documents WHERE number = ?"
+        return {number: self._db.execute(query, (number,)).fetchone() for number in numbers}
+
+    def verdicts_of(self, document: int) -> list[Verdict]:
+        """All verdicts about one document, in the order of its words; the empty anchor comes first."""
+        rows = self._db.execute(
+            "SELECT document, position, anchor, decided, agreements, samples, threshold, gain FROM verdicts "
+            "WHERE document = ? ORDER BY position",
+            (document,),
+        )
+        return [Verdict(d, p, bool(a), bool(c), n, s, t, g) for d, p, a, c, n, s, t, g in rows]
+
+    def evidence(self) -> list[tuple[int, int, int, int, bool, str, bool, bool]]:
+        """(label, term, document, position, anchor, perturbed text, present, agreed) a row, in the order written."""
+        rows = self._db.execute(
+            "SELECT label, term, document, position, anchor, text, present, agreed FROM evidence ORDER BY rowid"
+        )
+        return [(*row[:4], bool(row[4]), row[5], bool(row[6]), bool(row[7])) for row in rows]
+
+    def robust_per_label(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """How many documents of each label keep their prediction with no token forced."""
+        rows = self._db.execute(
+            "SELECT d.predicted FROM verdicts v JOIN documents d ON d.number = v.document "
+            "WHERE v.position = ? AND v.anchor",
+            (EMPTY,),
+        )
+        return np.bincount([p for (p,) in rows], minlength=len(self.labels))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
     def documents_per_label(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """How many documents were predicted each label."""
         predicted = [p for (p,) in self._db.execute("SELECT predicted FROM documents")]
@@ -293,6 +360,25 @@ class _Verdicts:
 
     def only(self, kept: NDArray[np.bool_]) -> _Verdicts:
         return _Verdicts(*(getattr(self, name)[kept] for name in self.__slots__))
+
+
+def _open(folder: Path) -> sqlite3.Connection:
+    """The journal of a folder, made if there is none."""
+    db = _connect(folder / FILE)
+    try:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        if not _has_tables(db):
+            with db:
+                db.executescript("BEGIN;" + _TABLES)
+                db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
+        _check_schema(db, folder)
+    except sqlite3.Error as error:
+        db.close()
+        raise RunFolderError(
+            f"The journal in {folder} cannot be read ({error}); start afresh in another --out."
+        ) from error
+    return db
 
 
 def _connect(path: Path) -> sqlite3.Connection:

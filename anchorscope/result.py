@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from html import escape
 from importlib.resources import files
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,12 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         "regret": explanation.regret,
         "note": explanation.note,
         "terms": [
-            {**asdict(term), "interval": list(term.interval), "examples": list(term.examples), "tested": term.tested}
+            {
+                **asdict(term),
+                "interval": [_finite(x) for x in term.interval],
+                "examples": list(term.examples),
+                "tested": term.tested,
+            }
             for term in explanation.terms
         ],
     }
@@ -171,7 +177,7 @@ def explanation_from_dict(label: str, values: Mapping[str, Any]) -> Explanation:
     terms = []
     for term in values["terms"]:
         rest = {key: value for key, value in term.items() if key not in ("interval", "examples", "tested")}
-        low, high = term["interval"]
+        low, high = (side if end is None else end for end, side in zip(term["interval"], (-inf, inf)))
         terms.append(Term(**rest, interval=(low, high), examples=tuple(term["examples"])))
     kept = {key: values[key] for key in ("documents", "robust", "settled", "regret", "note")}
     return Explanation(label=label, terms=tuple(terms), **kept)
@@ -182,6 +188,11 @@ def json_schema() -> dict[str, Any]:
     text = (files("anchorscope") / "result.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: an end that is not known is null."""
+    return value if isfinite(value) else None
 
 
 def _cell(value: Any) -> str:

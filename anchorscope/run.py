@@ -12,8 +12,10 @@ Documents are numbered in the order of their keys, so the order in which they ca
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
@@ -22,24 +24,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope import scores
-from anchorscope.backends.local import local_backend
-from anchorscope.collection import Collection, LazyWords, collect, predict, sample
-from anchorscope.errors import RunFolderError
+from anchorscope import evidence, scores
+from anchorscope.backends.local import check_workers, local_backend
+from anchorscope.collection import Collection, LazyWords, check_labels, collect, find_candidates, predict, sample
+from anchorscope.errors import AnchorscopeError, RunFolderError
 from anchorscope.journal import FILE, Journal
+from anchorscope.ledger import Ledger
 from anchorscope.race import Race
 from anchorscope.read import Documents
 from anchorscope.result import Result
-from anchorscope.scan import Round, Scan, Standing
+from anchorscope.scan import Scan, Standing
 from anchorscope.schedule import Engine
 from anchorscope.settings import Settings
 from anchorscope.tally import Tally
-from anchorscope.types import EMPTY, Cost, Explanation, Perturbator, Predictor, Snapshot, Term, Unit, Verdict
+from anchorscope.types import Cost, Explanation, Perturbator, Predictor, Snapshot, Term
 
-EXAMPLES = 3
-"""Documents named for a shown term; in a run folder the evidence of as many anchors and non-anchors is kept."""
-
-EVIDENCE_SAMPLES = 20
 FEW_DOCUMENTS = 10
 
 
@@ -49,6 +48,14 @@ class Budget:
 
     max_seconds: float = float("inf")
     max_model_calls: float = float("inf")
+
+    @classmethod
+    def of(cls, max_seconds: float | None, max_model_calls: int | None) -> Budget:
+        """A budget whose limits may be missing."""
+        unlimited = float("inf")
+        return cls(
+            unlimited if max_seconds is None else max_seconds, unlimited if max_model_calls is None else max_model_calls
+        )
 
     def is_spent(self, cost: Cost) -> bool:
         """Whether it is time to end."""
@@ -79,14 +86,19 @@ class Run:
         self._last: Snapshot | None = None
         self._skipped = dict(documents.skipped)
         refuse_existing(folder, resume)
+        check_workers(workers)
 
-    def snapshots(self) -> Iterator[Snapshot]:
+    def snapshots(self) -> Generator[Snapshot, None, None]:
         """Compute, and yield what is known after each round."""
         journal = Journal(self._folder) if self._folder else None
         try:
             for snapshot in self._snapshots(journal):
                 self._last = snapshot
                 yield snapshot
+        except AnchorscopeError:
+            if journal and not journal.closed_rounds():
+                journal.discard()
+            raise
         finally:
             if journal:
                 journal.close()
@@ -112,9 +124,12 @@ class Run:
         )
 
     def _snapshots(self, journal: Journal | None) -> Iterator[Snapshot]:
-        clock = _Clock()
-        chosen = sample(self._documents.documents, self._settings.sample_documents, self._settings.seed)
+        clock, settings, labels = _Clock(), self._settings, self._predictor.labels
+        check_labels(labels, settings)
+        chosen = sample(self._documents.documents, settings.sample_documents, settings.seed)
         chosen.sort(key=lambda document: document.key)
+        candidates = find_candidates(chosen, settings, training_texts=self._training_texts)
+        self._skipped.update(candidates.skipped)
         texts = [document.text for document in chosen]
         self._perturbator.fit(LazyWords(texts))
         if journal:
@@ -122,26 +137,32 @@ class Run:
         predictions = journal.read_predictions() if journal else None
         if predictions is None:
             predictions = predict(self._predictor, texts)
-            if journal:
-                journal.write_predictions(chosen, self._predictor.labels, predictions)
-        collection = collect(
-            chosen, self._predictor.labels, predictions, self._settings, training_texts=self._training_texts
-        )
-        self._skipped.update(collection.skipped)
+        collection = collect(chosen, labels, predictions, settings, candidates=candidates)
         if journal:
             journal.write_collection(collection)
+        self._warn_of_labels_only()
         yield from self._rounds(collection, journal, Cost(predictor_texts=len(chosen)), clock)
+
+    def _warn_of_labels_only(self) -> None:
+        by_confidence = self._settings.strategy == "scan" and self._settings.order.startswith("confidence")
+        if by_confidence and not self._predictor.has_probabilities:
+            warnings.warn(
+                f"{self._predictor.name} answers labels without probabilities, so documents cannot be ordered by "
+                "confidence: they come in the order of their keys.",
+                stacklevel=2,
+            )
 
     def _rounds(self, collection: Collection, journal: Journal | None, cost: Cost, clock: _Clock) -> Iterator[Snapshot]:
         settings = self._settings
         engine = Engine(self._predictor, self._perturbator, settings.sampling, settings.anchor_test)
         backend = local_backend(engine, self._workers)
         strategy = Race(collection, settings) if settings.strategy == "race" else Scan(collection, settings)
-        ledger = _Ledger(collection, strategy, settings.robust)
+        ledger = Ledger(collection, strategy, settings.robust)
         closed = journal.closed_rounds() if journal else {}
         number = 0
+        cost += clock.spent()
         try:
-            yield self._view(collection, strategy, ledger, number, cost + clock.spent())
+            yield self._view(collection, strategy, ledger, number, cost)
             while not self._budget.is_spent(cost + clock.total()):
                 round_ = strategy.next_round(ledger.tally)
                 if round_ is None:
@@ -158,16 +179,28 @@ class Run:
                     terms = ledger.terms_of(verdicts).tolist()
                     journal.write_round(number, round_, zip(verdicts, terms), strategy.prefixes(), spent)
                 cost, number = cost + spent, number + 1
-                yield self._view(collection, strategy, ledger, number, cost)
-            if journal and self._last:
-                journal.write_evidence(_evidence(engine, collection, ledger, self._last, settings))
+                snapshot = self._view(collection, strategy, ledger, number, cost)
+                if journal:
+                    journal.write_moment(number, evidence.moment(snapshot))
+                yield snapshot
+            if journal and self._last and not self._budget.is_spent(cost):
+                cost += self._write_evidence(journal, engine, collection, ledger, self._last)
             yield replace(self._view(collection, strategy, ledger, number, cost + clock.spent()), finished=True)
         finally:
             backend.close()
 
-    def _view(
-        self, collection: Collection, strategy: Scan | Race, ledger: _Ledger, number: int, cost: Cost
-    ) -> Snapshot:
+    def _write_evidence(
+        self, journal: Journal, engine: Engine, collection: Collection, ledger: Ledger, shown: Snapshot
+    ) -> Cost:
+        """Write down what a report shows besides counts; what that took."""
+        rows, of_samples = evidence.samples_of_terms(engine, collection, ledger, shown, self._settings.tau)
+        curves, of_curves = evidence.aopc_curves(self._predictor, collection, shown, self._settings.seed)
+        journal.write_evidence(rows)
+        journal.write_texts(evidence.texts_of_terms(collection, ledger, shown))
+        journal.begin({"aopc": curves})
+        return of_samples + of_curves
+
+    def _view(self, collection: Collection, strategy: Scan | Race, ledger: Ledger, number: int, cost: Cost) -> Snapshot:
         """The snapshot of this moment."""
         tally, settings = ledger.tally, self._settings
         values = scores.aggregation(settings.aggregation, alpha=settings.alpha)(strategy.counted(tally))
@@ -205,6 +238,7 @@ class Run:
             "documents": {"sha256": self._documents.sha256},
             "model": {"name": self._predictor.name, "sha256": self._predictor.fingerprint},
             "perturbator": {"name": self._perturbator.name, "sha256": self._perturbator.fingerprint},
+            "training texts": {"sha256": _digest(self._training_texts)},
         }
         then = journal.meta()
         if "settings" in then and (differences := _differences(then, now)):
@@ -213,67 +247,6 @@ class Run:
                 "give the same again, or start afresh in another --out."
             )
         journal.begin({**now, "sources": self._sources})
-
-
-class _Ledger:
-    """The counts of a run as it goes: the tally, which documents are robust, and where terms were tested."""
-
-    def __init__(self, collection: Collection, strategy: Scan | Race, robust: str) -> None:
-        self._strategy = strategy
-        self.tally: Tally = collection.tally()
-        self.robust = np.zeros(len(collection.documents), bool)
-        self._drops_robust = robust == "drop"
-        self._collection = collection
-        width = 1 + int(collection.occurrence_position.max(initial=0))
-        self._places = collection.occurrence_document.astype(np.int64) * width + collection.occurrence_position
-        self._width = width
-        self._examples: dict[tuple[int, int, bool], list[tuple[int, int]]] = {}
-
-    def occurrences_of(self, verdicts: Sequence[Verdict]) -> NDArray[np.int64]:
-        """The number of the occurrence that each verdict is about, -1 for the empty anchor."""
-        documents = np.array([v.document for v in verdicts], np.int64)
-        positions = np.array([v.position for v in verdicts], np.int64)
-        found = np.searchsorted(self._places, documents * self._width + positions)
-        return np.where(positions == EMPTY, -1, found)
-
-    def terms_of(self, verdicts: Sequence[Verdict]) -> NDArray[np.int64]:
-        """The term number of each verdict, -1 for the empty anchor."""
-        occurrences = self.occurrences_of(verdicts)
-        return np.where(occurrences < 0, -1, self._collection.occurrence_term[np.maximum(occurrences, 0)])
-
-    def add(self, round_: Round, verdicts: Sequence[Verdict]) -> None:
-        """Count a round."""
-        self.robust[[v.document for v in verdicts if v.position == EMPTY and v.anchor]] = True
-        occurrences = self.occurrences_of(verdicts)
-        tested = occurrences >= 0
-        documents = np.array([v.document for v in verdicts], np.int64)[tested]
-        anchor = np.array([v.anchor for v in verdicts], bool)[tested]
-        if self._drops_robust:
-            anchor &= ~self.robust[documents]
-        gain = np.array([v.gain for v in verdicts], np.float64)[tested]
-        self._count(*self._strategy.count(occurrences[tested], anchor, gain))
-        skips = np.array(round_.skips, np.int64).reshape(-1, 3)
-        self.tally = self.tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
-
-    def _count(self, occurrences: NDArray[np.int64], anchor: NDArray[np.bool_], gain: NDArray[np.float64]) -> None:
-        terms = self._collection.occurrence_term[occurrences].astype(np.int64)
-        documents = self._collection.occurrence_document[occurrences]
-        labels = self._collection.predictions.labels[documents]
-        self.tally = self.tally.observe(labels, terms, anchor, gain)
-        positions = self._collection.occurrence_position[occurrences]
-        rows = (labels, terms, anchor, documents, positions)
-        for label, term, yes, document, position in zip(*(row.tolist() for row in rows)):
-            places = self._examples.setdefault((label, term, yes), [])
-            if len(places) < EXAMPLES:
-                places.append((document, position))
-
-    def examples(self, label: int, term: int, anchor: bool) -> list[tuple[int, int]]:
-        """The first documents and positions at which the term was found to be an anchor, or none."""
-        return self._examples.get((label, term, anchor), [])
-
-    def example_keys(self, label: int, term: int) -> tuple[str, ...]:
-        """The keys of documents in which the term is an anchor."""
-        return tuple(self._collection.documents[d].key for d, _ in self.examples(label, term, True))
 
 
 class _Clock:
@@ -310,7 +283,7 @@ def term_view(
     standing: Standing,
     label: int,
     term: int,
-    ledger: _Ledger | None = None,
+    ledger: Ledger | None = None,
 ) -> Term:
     """A term as it is shown."""
     return Term(
@@ -326,27 +299,17 @@ def term_view(
     )
 
 
-def _evidence(
-    engine: Engine, collection: Collection, ledger: _Ledger, snapshot: Snapshot, settings: Settings
-) -> Iterator[tuple[int, int, int, int, bool, str, bool, bool]]:
-    """For the shown terms, samples of some documents in which they are and are not anchors."""
-    numbers = {term: number for number, term in enumerate(collection.terms)}
-    for name, explanation in snapshot.explanations.items():
-        label = collection.labels.index(name)
-        for term in (numbers[term.term] for term in explanation.terms):
-            for anchor in (True, False):
-                for document, position in ledger.examples(label, term, anchor):
-                    text = collection.documents[document].text
-                    unit = Unit(document, text, label, (position,), (settings.tau,))
-                    for s in engine.samples(unit, EVIDENCE_SAMPLES):
-                        yield label, term, document, position, anchor, s.text, s.present, s.agreed
+def _digest(texts: Sequence[str] | None) -> str | None:
+    if texts is None:
+        return None
+    return sha256("\0".join(sorted(texts)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What a journal and a new call do not agree on, in words."""
     found = [
         f"{kind} {then[kind].get('name', '')} has changed".replace("  ", " ")
-        for kind in ("documents", "model", "perturbator")
+        for kind in ("documents", "model", "perturbator", "training texts")
         if then[kind]["sha256"] != now[kind]["sha256"]
     ]
     settings_then = Settings.from_dict(then["settings"]).to_dict()

@@ -98,7 +98,8 @@ class Scan:
         return int((tally.untested * explained).sum() - (tally.skipped * explained).sum())
 
     def _is_settled(self, tally: Tally, label: int) -> bool:
-        if not self._collection.explained[label] or not tally.untested[label].any():
+        open_ = tally.untested if self._settings.aggregation == "h" else tally.untested[label]
+        if not self._collection.explained[label] or not open_.any():
             return True
         return self._settings.aggregation in bounds.FILTERED and not len(self._contenders(tally, label))
 
@@ -149,10 +150,11 @@ class Scan:
         """Skipped occurrences of the terms that can still change a list, those with most of them first."""
         wanted = np.zeros(tally.anchors.shape, bool)
         for label in np.flatnonzero(self._collection.explained):
-            if tally.untested[label].any():
-                contenders = self._contenders(tally, int(label))
-                most = contenders[np.argsort(-tally.untested[label, contenders], kind="stable")]
-                wanted[label, most[: self._settings.top_k]] = True
+            contenders = self._contenders(tally, int(label))
+            # Under h the classes hang together: what is open in any of them matters.
+            rows = slice(None) if self._settings.aggregation == "h" else slice(label, label + 1)
+            most = contenders[np.argsort(-tally.untested[rows, contenders].sum(axis=0), kind="stable")]
+            wanted[rows, most[: self._settings.top_k]] = True
         labels = self._collection.predictions.labels[self._collection.occurrence_document]
         open_ = ~self._handed_out & wanted[labels, self._collection.occurrence_term]
         if not open_.any():

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from anchorscope import streams
 from anchorscope.anchor import Test
+from anchorscope.answers import answered
 from anchorscope.fills import Block, Filling, Lexicon, filling, original_probabilities
 from anchorscope.types import EMPTY, Cost, Perturbator, Predictor, Unit, Verdict, Words
 from anchorscope.words import split
@@ -76,26 +77,29 @@ class Engine:
             opened = [stream for stream in opened if stream.n_open]
         verdicts = [verdict for stream in streams_ for verdict in stream.verdicts()]
         cost = Cost(
-            documents=len(units),
+            documents=sum(EMPTY in unit.positions for unit in units),
             tests=len(verdicts),
             undecided=sum(not verdict.decided for verdict in verdicts),
             samples=n_samples,
             predictor_texts=session.n_texts,
-            perturbator_passes=session.n_passes + session.filling.n_passes,
+            perturbator_passes=session.all_passes,
         )
         return verdicts, cost
 
-    def samples(self, unit: Unit, n: int) -> list[Sample]:
-        """The first n samples of the unit's first token: what its verdict was read from."""
+    def samples(self, units: Sequence[Unit], n: int) -> tuple[list[list[Sample]], Cost]:
+        """The first n samples of each unit's first token, from which its verdict was read, and what they took."""
         session = _Session(self._predictor, self._filling())
-        stream = self._streams(unit, session)[0]
-        block = stream.block(self._sampling.seed, 0, n)
-        (fill,) = session.filling.fill([block])
-        texts = self._lexicon.render(block.words, block.draws.kept, fill)
-        agreed = np.stack(session.predict(texts)).argmax(axis=1) == unit.label
-        position = unit.positions[0]
-        present = np.full(n, True) if position == EMPTY else self._present(block, fill)[:, position]
-        return [Sample(*sample) for sample in zip(texts, present.tolist(), agreed.tolist())]
+        blocks = [self._streams(unit, session)[0].block(self._sampling.seed, 0, n) for unit in units]
+        fills = session.filling.fill(blocks)
+        texts = [self._lexicon.render(b.words, b.draws.kept, fill) for b, fill in zip(blocks, fills)]
+        answers = iter(session.predict([text for group in texts for text in group]))
+        samples = []
+        for unit, block, fill, group in zip(units, blocks, fills, texts):
+            agreed = [int(next(answers).argmax()) == unit.label for _ in group]
+            position = unit.positions[0]
+            present = [True] * n if position == EMPTY else self._present(block, fill)[:, position].tolist()
+            samples.append([Sample(*sample) for sample in zip(group, present, agreed)])
+        return samples, Cost(predictor_texts=session.n_texts, perturbator_passes=session.all_passes)
 
     def _filling(self) -> Filling:
         s = self._sampling
@@ -134,12 +138,17 @@ class _Session:
         self._rows: dict[str, NDArray[np.float64]] = {}
         self._keep: dict[str, NDArray[np.float64]] = {}
 
+    @property
+    def all_passes(self) -> int:
+        """The passes of the perturbator, for keep probabilities and fills."""
+        return self.n_passes + self.filling.n_passes
+
     def predict(self, texts: Sequence[str]) -> list[NDArray[np.float64]]:
         """The probabilities (labels,) of each text; a text that was seen before is not asked again."""
         new = sorted({text for text in texts if text not in self._rows}, key=lambda text: (len(text), text))
         for start in range(0, len(new), PREDICTOR_TEXTS):
             some = new[start : start + PREDICTOR_TEXTS]
-            self._rows.update(zip(some, self._predictor.predict(some)))
+            self._rows.update(zip(some, answered(self._predictor.predict, some, self._predictor.labels)))
         self.n_texts += len(new)
         return [self._rows[text] for text in texts]
 

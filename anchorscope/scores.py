@@ -34,6 +34,9 @@ from anchorscope.tally import GAIN_UNIT, Tally
 Scores = NDArray[np.float64]
 Aggregation = Callable[[Tally], Scores]
 
+ENTROPY_DIGITS = 12
+"""Entropies that differ by less are equal, so that H_max = H_min is found where it holds."""
+
 TRAINING_FLOOR = 5
 """The occurrences below which av5 leaves a word out."""
 
@@ -72,7 +75,7 @@ def h(tally: Tally) -> Scores:
     has_anchor = roots.sum(axis=0) > 0
     if not has_anchor.any():
         return roots
-    entropies = entropy(roots)
+    entropies = np.round(entropy(roots), ENTROPY_DIGITS)
     low, high = entropies[has_anchor].min(), entropies[has_anchor].max()
     factor = 1 - (entropies - low) / (high - low) if high > low else np.ones_like(entropies)
     return np.where(has_anchor, factor, 0.0) * roots

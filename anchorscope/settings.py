@@ -74,6 +74,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be, in one sentence."""
+        for field in fields(self):  # plain values, so that a setting read back from JSON is equal
+            value = getattr(self, field.name)
+            object.__setattr__(self, field.name, value.item() if hasattr(value, "item") else value)
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(self.labels))
         for name, known in _NAMED.items():
             if getattr(self, name) not in known:
                 raise UnknownNameError(name.replace("_", " "), getattr(self, name), known)
@@ -88,6 +93,10 @@ class Settings:
             raise InputError(
                 f"--filter sound knows no bound for the aggregation {self.aggregation!r}; "
                 f"it is there for {', '.join(FILTERED)}: use --filter none."
+            )
+        if self.aggregation == "h" and self.labels is not None:
+            raise InputError(
+                "The aggregation 'h' compares all labels of a model: leave out --label, or use another --aggregation."
             )
         if self.strategy == "race":
             self._check_race()
@@ -133,8 +142,7 @@ class Settings:
         >>> Settings.from_dict(Settings(seed=3).to_dict()).seed
         3
         """
-        labels = values.get("labels")
-        return cls(**{**values, "labels": None if labels is None else tuple(labels)})
+        return cls(**values)
 
 
 OPTIMISTIC = ("sq", "av", "av5", "h", "pr")

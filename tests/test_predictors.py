@@ -22,9 +22,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anchorscope.answers import checked, one_hot
 from anchorscope.errors import InputError, MissingPackageError, ModelError, ModelFileError, UnknownNameError
 from anchorscope.predictors import as_predictor, load_predictor
-from anchorscope.predictors.answers import checked, one_hot
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor, PipelinePredictor

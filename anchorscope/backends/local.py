@@ -17,9 +17,14 @@ from anchorscope.types import Backend, Cost, Unit, Verdict
 
 def local_backend(engine: Engine, workers: int) -> Backend:
     """This process for one worker, a pool of processes for more."""
+    check_workers(workers)
+    return InProcess(engine) if workers == 1 else Processes(engine, workers)
+
+
+def check_workers(workers: int) -> None:
+    """Refuse a number of workers that cannot be."""
     if workers < 1:
         raise InputError(f"The number of workers must be at least 1, not {workers}.")
-    return InProcess(engine) if workers == 1 else Processes(engine, workers)
 
 
 class InProcess:
@@ -49,7 +54,7 @@ class Processes:
 
     def judge(self, units: Sequence[Unit]) -> tuple[list[Verdict], Cost]:
         """The verdicts of all units, in the order of the units, and what they took."""
-        size = -(-len(units) // self._workers)
+        size = max(1, -(-len(units) // self._workers))
         parts = [units[start : start + size] for start in range(0, len(units), size)]
         try:
             answers = list(self._pool.map(_judge, parts))

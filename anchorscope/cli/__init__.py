@@ -23,13 +23,20 @@ from contextlib import redirect_stdout
 from difflib import get_close_matches
 from typing import Any, NoReturn, TextIO
 
-from anchorscope.cli import demo, explain, top
+from anchorscope.cli import compare, demo, explain, report, serve, top
 from anchorscope.errors import AnchorscopeError, InputError
 
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 Command = Callable[[Mapping[str, Any], TextIO], int]
-COMMANDS: Mapping[str, Command] = {"explain": explain.run, "top": top.run, "demo": demo.run}
+COMMANDS: Mapping[str, Command] = {
+    "explain": explain.run,
+    "top": top.run,
+    "compare": compare.run,
+    "report": report.run,
+    "serve": serve.run,
+    "demo": demo.run,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -83,7 +90,7 @@ def make_parsers() -> dict[str, argparse.ArgumentParser]:
         "--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="show the version and exit"
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for command in (explain, top, demo):
+    for command in (explain, top, compare, report, serve, demo):
         command.add_parser(commands, common)
     return {"anchorscope": parser, **commands.choices}
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from anchorscope.cli import options
-from anchorscope.errors import InputError, ModelError, UnknownNameError
+from anchorscope.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from anchorscope.read import Documents
     from anchorscope.settings import Settings
     from anchorscope.types import Perturbator, Predictor
 
-READING = ("text_column", "label_column", "encoding", "clean")
+READING = ("text_column", "encoding", "clean")
 
 OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle"),
@@ -68,14 +68,13 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         raise InputError("--resume goes on with the run in a folder: name it with --out.")
     refuse_existing(folder, resume)
     if folder and is_complete(folder):
-        show(Result.load(folder), given, output)
+        show(Result.load(folder), given.keys() - {"stream"}, output)
         return 0
     with waiting(given, "reading documents and model"):
-        documents = read_files(given.get("documents", []), **_chosen(given, READING))
+        documents = read_files(given.get("documents", []), **_chosen(given, (*READING, "label_column")))
         texts = [document.text for document in documents.documents]
-        training = read_files(given["training"], **_chosen(given, READING)).documents if "training" in given else None
+        training = _training(given)
         predictor = _predictor(given)
-        _refuse_unknown(settings.labels or (), predictor.labels)
         perturbator = _perturbator(given, texts, settings)
     if "dry_run" in given:
         return _dry_run(given, output, documents, predictor, perturbator, settings)
@@ -90,7 +89,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         resume=resume,
         workers=given.get("workers", 1),
         budget=Budget(**_chosen(given, ("max_seconds", "max_model_calls"))),
-        training_texts=None if training is None else [document.text for document in training],
+        training_texts=training,
         sources={"documents": documents.source, "model": given["model"]},
     )
     first = f"{predictor.name} reads {counted(len(texts), 'document')}; perturbator: {perturbator.name}"
@@ -104,13 +103,16 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.cli.watch import print_table
     from anchorscope.explainer import Explainer
     from anchorscope.report.local import local_table
+    from anchorscope.words import split
 
     if unread := sorted(given.keys() - OF_A_DOCUMENT):
         raise InputError(f"--document explains one text by itself: leave out {_option(unread[0])}.")
     settings = _settings(given if "preset" in given else {**YES_OR_NO, **given})
     text, predictor = given["document"], _predictor(given)
     perturbator = _perturbator(given, [text], settings)
-    explainer = Explainer(predictor, perturbator=perturbator, settings=settings.to_dict())
+    perturbator.fit([split(text)])
+    further = {name: value for name, value in settings.to_dict().items() if name not in ("top_k", "seed", "labels")}
+    explainer = Explainer(predictor, perturbator=perturbator, random_state=settings.seed, settings=further)
     try:
         explanation = explainer.anchors(text)
     except ModelError as error:
@@ -169,6 +171,14 @@ def _settings(given: Mapping[str, Any]) -> Settings:
     return preset(given.get("preset", "fast"), **by_hand)
 
 
+def _training(given: Mapping[str, Any]) -> list[str] | None:
+    from anchorscope.read import read_files
+
+    if "training" not in given:
+        return None
+    return [document.text for document in read_files(given["training"], **_chosen(given, READING)).documents]
+
+
 def _predictor(given: Mapping[str, Any]) -> Predictor:
     from anchorscope.predictors import load_predictor
 
@@ -189,13 +199,6 @@ def _perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Setti
     if remark:
         say(given, remark)
     return perturbator
-
-
-def _refuse_unknown(asked: Iterable[str], labels: Sequence[str]) -> None:
-    """A label that the model does not know is seen before the model is asked anything."""
-    for label in asked:
-        if label not in labels:
-            raise UnknownNameError("label", label, labels)
 
 
 def _chosen(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def add_budgets(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--max-model-calls", type=above_zero(int), metavar="TEXTS", help="end after so many texts")
     group.add_argument("--workers", type=above_zero(int), metavar="N", help="processes that share the work (1)")
-    group.add_argument("--dry-run", action="store_true", help="say what it would take, from one batch of 16 texts")
+    group.add_argument("--dry-run", action="store_true", help="say what it would take, from one small batch")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

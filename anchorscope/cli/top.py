@@ -1,14 +1,15 @@
 """``anchorscope top``: the terms of a kept run again, by any aggregation, from its journal alone: no model is called.
 
 Scores are functions of the tally. Where tests are missing (the run goes on, was interrupted, or a filter or a race left
-out what its own aggregation did not need) the interval says what a score can still become. What a race expects of
-the rest is in its result, so its own list is read there.
+out what its own aggregation did not need) the interval says what a score can still become. A race also says what
+the untested documents are expected to bring, under each aggregation that can be raced.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -17,7 +18,10 @@ from anchorscope.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from anchorscope.journal import FinishedRun
+    from anchorscope.scan import Standing
+    from anchorscope.scores import Scores
     from anchorscope.settings import Settings
+    from anchorscope.tally import Tally
     from anchorscope.types import Explanation
 
 FORMATS = ("table", "csv", "md", "json")
@@ -49,9 +53,9 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     form = given.get("format", "table")
     if form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)
-    finished = FinishedRun(given["run"])
-    settings = _settings(finished, given)
-    explanations = _of_race(given["run"], settings) or _explanations(finished, settings)
+    with closing(FinishedRun(given["run"])) as finished:
+        settings = _settings(finished, given)
+        explanations = _explanations(finished, settings, _labels(finished, given))
     if form == "table":
         print_table(lambda width: explanations_table(explanations, width), output)
     elif form == "csv":
@@ -59,66 +63,91 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     elif form == "md":
         output.write(flat.to_markdown(explanations))
     else:
-        about = {"aggregation": settings.aggregation, "alpha": settings.alpha, "interval_level": 1.0}
-        output.write(flat.to_json(explanations, **about))
+        output.write(flat.to_json(explanations, aggregation=settings.aggregation, alpha=settings.alpha))
     return 0
 
 
 def _settings(finished: FinishedRun, given: Mapping[str, Any]) -> Settings:
     """The run's own settings but for what is given; they check that the aggregation makes sense of this run."""
+    from anchorscope.progress import RACED
     from anchorscope.settings import Settings
 
     asked = {name: given[name] for name in ("aggregation", "alpha", "top_k") if name in given}
-    own = finished.meta["settings"]
-    explained = tuple(own["labels"] or finished.labels)
+    values = {**finished.meta["settings"], **asked, "filter": "none"}
+    if values["aggregation"] not in RACED:
+        values["strategy"] = "scan"
+    return Settings.from_dict(values)
+
+
+def _labels(finished: FinishedRun, given: Mapping[str, Any]) -> Sequence[str]:
+    """The labels to show, out of those that the run explained."""
+    explained = finished.meta["settings"]["labels"] or finished.labels
     for label in given.get("label", ()):
         if label not in explained:
             raise UnknownNameError("label in this run", label, explained)
-    labels = tuple(given.get("label", explained))
-    return Settings.from_dict({**own, **asked, "labels": labels, "filter": "none"})
+    return [label for label in explained if label in given.get("label", explained)]
 
 
-def _of_race(folder: Path, settings: Settings) -> dict[str, Explanation] | None:
-    """The terms in the result of a race, if they are asked for."""
-    from dataclasses import replace
+def _explanations(finished: FinishedRun, settings: Settings, labels: Sequence[str]) -> dict[str, Explanation]:
+    from anchorscope import scores
+    from anchorscope.run import term_view
+    from anchorscope.types import Explanation
 
-    from anchorscope.result import FILE, Result
+    tally, read = finished.tally(), _expected if settings.strategy == "race" else _known
+    values, standing = read(finished, settings, tally)
+    documents, robust = finished.documents_per_label(), finished.robust_per_label()
+    found = {}
+    for label in labels:
+        row = finished.labels.index(label)
+        best = scores.ranking(values[row], tally.occurrences[row])[: settings.top_k]
+        found[label] = Explanation(
+            label=label,
+            documents=int(documents[row]),
+            robust=int(robust[row]),
+            settled=bool(standing.settled[row]),
+            regret=None if standing.regret is None else float(standing.regret[row]),
+            terms=tuple(term_view(finished.terms, tally, values, standing, row, int(t)) for t in best),
+        )
+    return found
 
-    if settings.strategy != "race" or not (folder / FILE).exists():
-        return None
-    result = Result.load(folder)
-    if any(result.settings[name] != getattr(settings, name) for name in ("aggregation", "alpha")):
-        return None
-    if settings.top_k > result.settings["top_k"]:
-        return None
-    chosen = [result[label] for label in settings.labels or ()]
-    return {e.label: replace(e, terms=e.terms[: settings.top_k]) for e in chosen}
 
-
-def _explanations(finished: FinishedRun, settings: Settings) -> dict[str, Explanation]:
+def _known(finished: FinishedRun, settings: Settings, tally: Tally) -> tuple[Scores, Standing]:
+    """Scores of what was tested, within their deterministic bounds."""
     import numpy as np
 
     from anchorscope import bounds, scores
-    from anchorscope.run import term_view
     from anchorscope.scan import Standing
-    from anchorscope.types import Explanation
 
-    name, alpha, tally = settings.aggregation, settings.alpha, finished.tally()
+    name, alpha = settings.aggregation, settings.alpha
     filtered = finished.meta["settings"]["filter"] == "optimistic"
     counted = tally.with_skipped_as_non_anchors() if filtered else tally
     values = scores.aggregation(name, alpha=alpha)(counted)
-    known = Standing(*bounds.intervals(name, tally, alpha=alpha), settled=np.asarray((tally.untested == 0).all(axis=1)))
-    found = {}
-    for label in settings.labels or ():
-        row = finished.labels.index(label)
+    settled = (tally.untested == 0).all(axis=1)
+    for row in np.flatnonzero(~settled) if name in bounds.FILTERED else ():
         best = scores.ranking(values[row], tally.occurrences[row])[: settings.top_k]
-        is_final = name in bounds.FILTERED and bounds.is_final(name, tally, row, best, alpha=alpha)
-        found[label] = Explanation(
-            label=label,
-            documents=int(finished.documents_per_label()[row]),
-            robust=0,  # not shown here
-            settled=is_final or bool(known.settled[row]),
-            regret=None,
-            terms=tuple(term_view(finished.terms, tally, values, known, row, int(t)) for t in best),
-        )
-    return found
+        settled[row] = bounds.is_final(name, tally, int(row), best, alpha=alpha)
+    return values, Standing(*bounds.intervals(name, tally, alpha=alpha), settled=settled)
+
+
+def _expected(finished: FinishedRun, settings: Settings, tally: Tally) -> tuple[Scores, Standing]:
+    """Scores of what all documents are expected to bring, as the race itself would read them."""
+    import numpy as np
+
+    from anchorscope import scores
+    from anchorscope.progress import LabelOutlook, expected_tally
+    from anchorscope.scan import Standing
+
+    name, alpha, shape = settings.aggregation, settings.alpha, tally.anchors.shape
+    progress, first = finished.progress(), len(finished.closed_rounds()) * len(finished.labels)
+    outlooks = [
+        LabelOutlook(progress, row, tally, name, alpha=alpha, k=settings.top_k, key=(settings.seed, first + row))
+        for row in range(shape[0])
+    ]
+    low, high, membership = np.full(shape, -np.inf), np.full(shape, np.inf), np.zeros(shape)
+    for row, now in enumerate(outlooks):
+        low[row, now.contenders], high[row, now.contenders] = now.shown_interval()
+        membership[row, now.contenders] = now.outlook.membership
+    regret = np.array([now.outlook.regret for now in outlooks])
+    settled = (regret < settings.regret) | (tally.untested == 0).all(axis=1)
+    values = scores.aggregation(name, alpha=alpha)(expected_tally(outlooks, tally, name))
+    return values, Standing(low, high, settled, membership, regret)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -44,11 +44,13 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
     except (ModelError, OSError) as error:
         if last is None:
             raise InputError(str(error)) from error
+        if folder:
+            say(given, f"What was found so far is kept in {folder}: the same command with --resume goes on.")
         raise
     finally:
         for reader in readers:
             reader.close()
-    if last is None or not last.cost.tests:
+    if last is None or (interrupted and not last.cost.tests):
         say(given, "Interrupted before the first test: there is nothing to show yet.")
         return INTERRUPTED
     result = run.result()
@@ -62,7 +64,7 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
     return INTERRUPTED if interrupted else 0
 
 
-def show(result: Result, given: Mapping[str, Any], output: TextIO) -> None:
+def show(result: Result, given: Container[str], output: TextIO) -> None:
     """The result on the standard output, in the form that was asked for."""
     if "json" in given:
         output.write(result.to_json())

@@ -12,6 +12,7 @@ A text's answer is the same to the last bit in any batch and with any number of 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from functools import cached_property, partial
 from hashlib import sha256
@@ -40,7 +41,8 @@ Spanish and French 0.37, Dutch 0.33, German 0.28, Polish 0.21; other scripts 0.
 class EmbeddedPerturbator:
     """The shipped model; ``folder`` points to another one of the same make.
 
-    ``threads`` are those of one call (None: onnxruntime decides); ``batch_size`` counts windows.
+    ``threads`` are those of one call (None: OMP_NUM_THREADS, or else onnxruntime's own choice); ``batch_size`` counts
+    windows.
     """
 
     name = "embedded"
@@ -103,7 +105,7 @@ class EmbeddedPerturbator:
         from onnxruntime import InferenceSession, SessionOptions
 
         options = SessionOptions()
-        options.intra_op_num_threads = self.threads or 0
+        options.intra_op_num_threads = self.threads or int(os.environ.get("OMP_NUM_THREADS") or 0)
         options.inter_op_num_threads = 1
         # As fast, measured: memory is given back after the longest batch, and waiting threads leave their core alone.
         options.enable_cpu_mem_arena = False

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from anchorscope import registry
+from anchorscope.answers import brief
 from anchorscope.errors import AnchorscopeError, InputError, ModelFileError
-from anchorscope.predictors.answers import brief
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor, PipelinePredictor, is_pipeline
 from anchorscope.predictors.scikit import ScikitPredictor, read_pickle, read_skops

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.predictors.answers import answered, one_hot
+from anchorscope.answers import answered, one_hot
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.labels import chosen_labels
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.answers import answered, brief
 from anchorscope.errors import InputError, ModelFileError
-from anchorscope.predictors.answers import answered, brief
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.answers import answered, brief, one_hot
 from anchorscope.errors import InputError, ModelError, ModelFileError
-from anchorscope.predictors.answers import answered, brief, one_hot
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed

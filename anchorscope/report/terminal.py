@@ -26,6 +26,7 @@ from anchorscope.report.table import (
     colours,
     columns,
     counted,
+    safe,
     side_by_side,
 )
 from anchorscope.types import Cost, Snapshot
@@ -69,7 +70,7 @@ class LiveTable:
     def __init__(self, console: Console, first: str) -> None:
         """``first`` is what is shown until there are terms."""
         self._console = console
-        self._waiting = Spinner("dots", Text(first, "dim"))
+        self._waiting = Spinner("dots", Text(safe(first), "dim"))
         self._snapshot: Snapshot | None = None
         self._pace = Pace()
         self._past: deque[tuple[float, Ranks]] = deque()

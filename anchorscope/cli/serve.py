@@ -1,0 +1,137 @@
+"""``anchorscope serve``: the live page of a run in progress, or of a kept one."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TextIO
+
+from anchorscope.cli import explain, options
+from anchorscope.errors import InputError
+
+if TYPE_CHECKING:
+    from anchorscope.report.live import LiveRun
+    from anchorscope.run import Run
+
+OF_A_KEPT_RUN = {
+    *("command", "quiet", "verbose", "documents", "port", "model", "names", "trust", "allow_pickle", "perturbator"),
+}
+"""The options that a kept run has a use for."""
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """The options of this command: those of ``explain``, and where the page is."""
+    parser = commands.add_parser(
+        "serve",
+        parents=[common],
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+        formatter_class=options.Formatter,
+        usage="anchorscope serve RUN [--model M] [--port N]\n       anchorscope serve DOCS... --model M [options]",
+        help="the live page of a run",
+        description="Show a kept run, or explain documents, on a page of this machine: it prints the address. "
+        "With a model, texts can be tried on the page.",
+    )
+    options.add_documents(parser)
+    options.add_model(parser)
+    options.add_view(parser)
+    options.add_tests(parser)
+    options.add_filters(parser)
+    options.add_budgets(parser)
+    group = parser.add_argument_group("page")
+    group.add_argument("--out", type=Path, metavar="RUN", help="keep the run in this folder")
+    group.add_argument("--resume", action="store_true", help="go on with the run in --out, or start it")
+    group.add_argument("--port", type=int, metavar="N", help="the port on 127.0.0.1 (8765, or any that is free)")
+
+
+def run(given: Mapping[str, Any], output: TextIO) -> int:
+    """Serve until interrupted, and give the exit status."""
+    from anchorscope.cli.watch import say
+    from anchorscope.journal import FILE
+    from anchorscope.report.live import serve
+
+    for option in ("document", "dry_run"):
+        if option in given:
+            raise InputError(f"--{option.replace('_', '-')} belongs to anchorscope explain.")
+    documents: Sequence[str] = given.get("documents", [])
+    if not documents:
+        raise InputError("Name a run folder, or the documents to explain with --model M.")
+    with TemporaryDirectory(prefix="anchorscope-") as scratch:
+        kept = len(documents) == 1 and (Path(documents[0]) / FILE).is_file()
+        live = _kept_run(given, Path(documents[0])) if kept else _new_run(given, Path(scratch))
+        say(given, "Open this address; Ctrl-C ends it.")
+        with suppress(KeyboardInterrupt):
+            serve(live, port=given.get("port"), announce=lambda address: print(address, file=output, flush=True))
+        if not live.is_done and "out" in given:
+            say(given, f"What was found so far is kept in {given['out']}: the same command with --resume goes on.")
+    return 0
+
+
+def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
+    """A finished run; with --model, texts can be tried on it."""
+    from anchorscope.collection import LazyWords
+    from anchorscope.journal import FinishedRun
+    from anchorscope.perturbators.choose import named_perturbator
+    from anchorscope.report.live import LiveRun, Trial
+    from anchorscope.settings import Settings
+
+    if unread := sorted(given.keys() - OF_A_KEPT_RUN):
+        raise InputError(f"The run in {folder} is made: leave out --{unread[0].replace('_', '-')}.")
+    finished = FinishedRun(folder)
+    texts, meta = list(finished.texts().values()), finished.meta
+    finished.close()
+    if "model" not in given:
+        return LiveRun(folder)
+    settings = Settings.from_dict(meta["settings"])
+    perturbator = named_perturbator(given.get("perturbator", meta["perturbator"]["name"]), top_n=settings.top_n)
+    perturbator.fit(LazyWords(texts))
+    return LiveRun(folder, trial=Trial(explain._predictor(given), perturbator, settings))
+
+
+def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
+    """A run that is to be played; without --out it is kept in a scratch folder while the page is open."""
+    from anchorscope.cli.watch import waiting
+    from anchorscope.read import read_files
+    from anchorscope.report.live import LiveRun, Trial, UntilStopped
+    from anchorscope.report.page import write_report
+    from anchorscope.report.view import waiting_data
+    from anchorscope.run import Run, refuse_existing
+
+    settings, folder, resume = explain._settings(given), given.get("out", scratch / "run"), "resume" in given
+    refuse_existing(folder, resume)
+    with waiting(given, "reading documents and model"):
+        documents = read_files(given["documents"], **explain._chosen(given, (*explain.READING, "label_column")))
+        texts = [document.text for document in documents.documents]
+        predictor = explain._predictor(given)
+        perturbator = explain._perturbator(given, texts, settings)
+    budget = UntilStopped(**explain._chosen(given, ("max_seconds", "max_model_calls")))
+    run = Run(
+        documents,
+        predictor,
+        perturbator,
+        settings,
+        folder=folder,
+        resume=resume,
+        workers=given.get("workers", 1),
+        budget=budget,
+        training_texts=explain._training(given),
+        sources={"documents": documents.source, "model": given["model"]},
+    )
+
+    def at_end(run: Run) -> None:
+        run.result().save(folder)
+        write_report(folder)
+
+    before = waiting_data(
+        folder.name,
+        model=predictor.name,
+        perturbator=perturbator.name,
+        labels=predictor.labels,
+        n_documents=len(texts),
+        settings=settings,
+    )
+    trial = Trial(predictor, perturbator, settings)
+    return LiveRun(folder, run=run, budget=budget, waiting=before, trial=trial, at_end=at_end)

@@ -1,0 +1,139 @@
+"""The live page in a real browser: a run from its start until it is settled, and everything that can be done to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conftest import review_run
+from hostile import LABELS, HostilePredictor, hostile_run
+
+from anchorscope.demo import Reviews
+from anchorscope.perturbators.corpus import CorpusPerturbator
+from anchorscope.report.live import LiveRun, Trial, UntilStopped
+from anchorscope.report.view import waiting_data
+from anchorscope.result import Result
+from anchorscope.run import Run
+from anchorscope.settings import preset
+from anchorscope.words import split
+
+Show = Callable[[LiveRun], str]
+
+
+def live_run(data: tuple[Any, Reviews], folder: Path, *, n: int, **settings: Any) -> LiveRun:
+    budget = UntilStopped()
+    run = review_run(data, folder, n=n, budget=budget, top_k=10, **settings)
+    predictor, perturbator = run._predictor, run._perturbator
+    before = waiting_data(
+        "reviews",
+        model=predictor.name,
+        perturbator=perturbator.name,
+        labels=predictor.labels,
+        n_documents=n,
+        settings=run._settings,
+    )
+
+    def at_end(run: Run) -> None:
+        run.result().save(folder)
+
+    trial = Trial(predictor, perturbator, run._settings)
+    return LiveRun(folder, run=run, budget=budget, waiting=before, trial=trial, at_end=at_end)
+
+
+def fact(watched: Any, name: str) -> str:
+    return dict(zip(watched.texts(".about dt"), watched.texts(".about dd")))[name]
+
+
+def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any, Reviews], tmp_path: Path) -> None:
+    """The page is there before the first word; pause holds the run, resume lets it go; then all views are full."""
+    live = live_run(data, tmp_path / "run", n=260, round_size=16)
+    watched = open_page(show(live))
+    assert "token" not in watched.page.url
+    watched.page.wait_for_selector(".rows .term")
+    watched.page.get_by_role("button", name="Pause").click()
+    watched.page.get_by_role("button", name="Resume").wait_for()
+    watched.shot("live-paused")
+    tests = fact(watched, "tests")
+    watched.page.wait_for_timeout(600)
+    assert fact(watched, "tests") == tests and fact(watched, "state") == "paused"
+    watched.page.get_by_role("button", name="Resume").click()
+    watched.until("document.querySelector('.move.up, .move.down, .move.new') !== null", 30)
+    watched.shot("live-running")
+    watched.page.get_by_label("Ranked by").select_option("sq")
+    watched.page.wait_for_selector(".rows .term")
+    watched.page.get_by_label("Ranked by").select_option("gain")
+    watched.until("page.live.done", 60)
+    watched.until("page.data.documents.length > 0")
+    assert "settled" in fact(watched, "state")
+    assert watched.page.locator(".controls").count() == 0
+    result = Result.load(tmp_path / "run")
+    for number, explanation in enumerate(result.explanations.values()):
+        found = watched.texts(f'.panel[data-label="{number}"] .rows .term')
+        assert found == [term.term for term in explanation.terms]
+    watched.shot("live-settled")
+    for view, selector in [("curves", "polyline"), ("documents", "mark.anchor"), ("table", "tbody th")]:
+        watched.page.evaluate(f"location.hash = '{view}'")
+        watched.page.wait_for_selector(selector)
+    watched.page.reload()
+    watched.page.wait_for_selector("tbody th")
+
+
+def test_stop_ends_a_run_with_its_evidence(
+    open_page: Any, show: Show, data: tuple[Any, Reviews], tmp_path: Path
+) -> None:
+    live = live_run(data, tmp_path / "run", n=700, round_size=8)
+    watched = open_page(show(live), width=400, dark=True)
+    watched.page.wait_for_selector(".rows .term")
+    watched.page.get_by_role("button", name="Stop").click()
+    watched.until("page.live.done", 60)
+    watched.until("page.data.evidence.length > 0")
+    watched.shot("live-stopped-400-dark")
+    assert fact(watched, "state") == "0 of 2 settled"
+    assert Result.load(tmp_path / "run").settled is False
+
+
+def test_try_it(open_page: Any, show: Show, data: tuple[Any, Reviews], keep_run: Callable[..., Path]) -> None:
+    """The prediction follows the text; anchors are marked; a word removed or replaced changes the prediction."""
+    from anchorscope.collection import LazyWords
+    from anchorscope.predictors import as_predictor
+
+    model, explained = data
+    perturbator = CorpusPerturbator(top_n=50)
+    perturbator.fit(LazyWords(explained.texts[:300]))
+    watched = open_page(show(LiveRun(keep_run("one"), trial=Trial(as_predictor(model), perturbator, preset("fast")))))
+    watched.page.get_by_role("link", name="Try it").click()
+    watched.page.get_by_label("Your text").fill("a bad and dull film, 😀 bad acting")
+    watched.until("document.querySelectorAll('.prediction > div').length === 2")
+    watched.until("document.querySelector('#answer .word') !== null")
+    watched.page.get_by_role("button", name="Find the anchors").click()
+    watched.page.wait_for_selector(".word.anchor")
+    watched.shot("try")
+    assert set(watched.texts(".word.anchor")) & {"bad", "dull"}
+    before = float(watched.text(".prediction .score"))
+    watched.page.locator(".word", has_text="bad").first.click()
+    watched.page.get_by_label("The word in its place").fill("wonderful")
+    watched.page.get_by_role("button", name="Replace").click()
+    watched.until("document.querySelectorAll('.past li').length >= 2")
+    assert watched.page.get_by_label("Your text").input_value() == "a wonderful and dull film, 😀 bad acting"
+    watched.until("document.querySelector('#answer .word:nth-of-type(2)')?.textContent === 'wonderful'")
+    assert float(watched.text(".prediction .score")) < before
+    watched.page.locator(".word", has_text="dull").click()
+    watched.page.get_by_role("button", name="Remove").click()
+    assert watched.page.get_by_label("Your text").input_value() == "a wonderful and film, 😀 bad acting"
+
+
+def test_hostile_texts_on_the_live_page(open_page: Any, show: Show, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    hostile_run(folder)
+    perturbator = CorpusPerturbator(top_n=20)
+    perturbator.fit([split("great thanks")])
+    watched = open_page(show(LiveRun(folder, trial=Trial(HostilePredictor(), perturbator, preset("fast")))))
+    assert watched.texts(".panel h2") == list(LABELS)
+    for view in ["documents", "table", "curves", "try"]:
+        watched.page.evaluate(f"location.hash = '{view}'")
+        watched.page.wait_for_timeout(100)
+    watched.page.get_by_label("Your text").fill("<img src=x onerror=alert(1)> great")
+    watched.until("document.querySelectorAll('.prediction > div').length === 2")
+    assert watched.page.evaluate("window.pwned") is None
+    assert watched.page.locator("main img").count() == 0

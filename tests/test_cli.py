@@ -1,0 +1,591 @@
+"""The command line, from the outside: what goes in, what comes out where, with which exit status."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pickle
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import jsonschema
+import pytest
+from golden import assert_golden
+
+from anchorscope import registry
+from anchorscope.cli import main, make_parsers
+from anchorscope.result import json_schema
+from anchorscope.settings import _NAMED, PRESETS, Settings
+
+ROOT = Path(__file__).parent.parent
+PYTHON = [sys.executable, "-m", "anchorscope.cli"]
+
+MODELS = '''
+"""Models that write down every call, a line with the number of texts; "yes" iff *great* occurs."""
+import time
+import numpy as np
+from sklearn.base import BaseEstimator
+
+def rows(texts):
+    with open("calls", "a") as file:
+        print(len(texts), file=file)
+    yes = np.array(["great" in text for text in texts], float)
+    return np.stack([1 - yes, yes], axis=1)
+
+class Model:
+    classes_ = ["no", "yes"]
+    def predict_proba(self, texts):
+        return rows(texts)
+
+class Slow(Model):
+    def predict_proba(self, texts):
+        time.sleep(0.03)
+        return rows(texts)
+
+class Own(BaseEstimator):
+    classes_ = np.array(["no", "yes"])
+    def predict_proba(self, texts):
+        return rows(texts)
+
+class FailsLater(Model):
+    n_calls = 0
+    def predict_proba(self, texts):
+        self.n_calls += 1
+        if self.n_calls > 1:
+            raise RuntimeError("no more")
+        return rows(texts)
+
+class Chatty(Model):
+    def predict_proba(self, texts):
+        print("I am a model")
+        return rows(texts)
+
+good, slow, fails_later, chatty = Model(), Slow(), FailsLater(), Chatty()
+function = rows
+one_number = lambda texts: rows(texts)[:, 1]
+one_row = lambda texts: rows(texts)[:1]
+nan = lambda texts: rows(texts) * np.nan
+infinite = lambda texts: rows(texts) + np.inf
+negative = lambda texts: rows(texts) - 0.5
+unsummed = lambda texts: rows(texts) * 0.7
+three = lambda texts: np.hstack([rows(texts), np.zeros((len(texts), 1))])
+'''
+
+N_DOCUMENTS = 60
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with documents and models; *great* in every other document, *dull* in the rest."""
+    import skops.io
+
+    folder = tmp_path_factory.mktemp("workplace")
+    (folder / "models.py").write_text(MODELS)
+    texts = [f"a {'great' if i % 2 else 'dull'} film with number{i % 5} in it" for i in range(N_DOCUMENTS)]
+    with (folder / "docs.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *((text, "yes" if "great" in text else "no") for text in texts)])
+    (folder / "empty.csv").write_text("")
+    (folder / "blank.csv").write_text("text\n   \n\n")
+    (folder / "gaps.csv").write_text((folder / "docs.csv").read_text() + '"",no\n"  ",no\n')
+    (folder / "latin.csv").write_bytes("text\ncaf\xe9\n".encode("latin-1"))
+    (folder / "model.bin").write_bytes(b"?")
+    sys.path.insert(0, str(folder))
+    from models import Own  # type: ignore[import-not-found]
+
+    skops.io.dump(Own(), folder / "own.skops")
+    (folder / "own.pkl").write_bytes(pickle.dumps(Own()))
+    skops.io.dump(_pipeline(texts), folder / "model.skops")
+    return folder
+
+
+def _pipeline(texts: Sequence[str]) -> object:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, ["great" in text for text in texts])
+
+
+@pytest.fixture
+def run(workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """The command, called in the workplace; no calls of a model so far."""
+    monkeypatch.chdir(workplace)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    Path("calls").write_text("")
+
+    def call(*arguments: str) -> Outcome:
+        status = main(arguments)
+        return Outcome(status, *capsys.readouterr())
+
+    yield call
+    for folder in ("run", "other"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def calls() -> list[int]:
+    """How many texts each call of a model had."""
+    return [int(line) for line in Path("calls").read_text().split()]
+
+
+EXPLAIN = ("explain", "docs.csv", "--model", "models:good", "--perturbator", "corpus")
+SCAN = (*EXPLAIN, "--strategy", "scan", "--aggregation", "pr")
+
+
+# What it does
+
+
+def test_explain_prints_a_plain_table(run: Command) -> None:
+    done = run(*EXPLAIN)
+    assert done.status == 0 and "\x1b" not in done.out
+    blocks = done.out.split("\n\n")
+    assert [block.split()[0] for block in blocks] == ["no", "yes"]
+    assert blocks[1].splitlines()[2].split()[1] == "great"
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "60 documents" in done.err
+
+
+def test_skops_model_and_true_labels(run: Command) -> None:
+    done = run(
+        "explain", "docs.csv", "--model", "model.skops", "--perturbator", "mask-token", "--label-column", "label"
+    )
+    assert done.status == 0 and "True" in done.out
+
+
+def test_trusted_types_and_allowed_pickles_are_read(run: Command) -> None:
+    assert run("explain", "docs.csv", "--model", "own.skops", "--trust", "models.Own", *EXPLAIN[4:]).status == 0
+    assert run("explain", "docs.csv", "--model", "own.pkl", "--allow-pickle", *EXPLAIN[4:]).status == 0
+
+
+def test_function_with_names_for_its_labels(run: Command) -> None:
+    done = run("explain", "docs.csv", "--model", "models:function", "--labels", "bad,good", *EXPLAIN[4:], "-q")
+    assert done.status == 0 and done.out.startswith("bad ") and done.err == ""
+
+
+def test_standard_input(workplace: Path) -> None:
+    lines = "\n".join(json.dumps({"text": f"so {'great' if i % 2 else 'dull'}"}) for i in range(20))
+    command = [*PYTHON, "explain", "-", *EXPLAIN[2:], "--json"]
+    done = subprocess.run(command, cwd=workplace, input=lines, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["documents"]["usable"] == 20
+
+
+def test_settings_by_hand_go_before_the_preset(run: Command) -> None:
+    done = run(*SCAN, "--preset", "paper-optimised", "--delta", "0.2", "--no-tau-tilde", "--fill", "one-pass", "--json")
+    settings = json.loads(done.out)["settings"]
+    assert (settings["delta"], settings["tau_tilde"], settings["stop_words"]) == (0.2, False, "nltk")
+
+
+@pytest.mark.parametrize("strategy", ["race", "scan"])
+def test_json_is_the_result_and_follows_its_schema(run: Command, strategy: str) -> None:
+    done = run(*EXPLAIN, "--strategy", strategy, "--out", "run", "--json")
+    assert done.out == Path("run/result.json").read_text()
+    jsonschema.validate(json.loads(done.out), json_schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_schema_names_every_setting() -> None:
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+    assert set(json_schema()["properties"]["settings"]["properties"]) == {field.name for field in fields(Settings)}
+
+
+def test_stream_has_a_snapshot_a_line(run: Command) -> None:
+    done = run(*SCAN, "--stream", "--round-size", "20")
+    lines = [json.loads(line) for line in done.out.splitlines()]
+    assert [line["finished"] for line in lines] == [False] * (len(lines) - 1) + [True]
+    assert [line["round"] for line in lines] == [0, 1, 2, 3, 3]
+    assert lines[-1]["labels"]["yes"]["terms"][0]["term"] == "great"
+
+
+def test_what_the_model_prints_is_no_data(run: Command) -> None:
+    done = run("explain", "docs.csv", "--model", "models:chatty", *EXPLAIN[4:], "--json")
+    json.loads(done.out)
+    assert "I am a model" in done.err
+
+
+def test_one_label_only(run: Command) -> None:
+    assert list(json.loads(run(*EXPLAIN, "--label", "yes", "--json").out)["labels"]) == ["yes"]
+
+
+def test_document_has_its_anchors_marked(run: Command) -> None:
+    done = run("explain", "--document", "One great film.", *EXPLAIN[2:])
+    assert done.status == 0 and "One [great] film." in done.out
+    found = json.loads(run("explain", "--document", "One great film.", *EXPLAIN[2:], "--json").out)
+    assert [(word["word"], word["anchor"]) for word in found["words"]] == [
+        ("One", False),
+        ("great", True),
+        ("film", False),
+    ]
+
+
+def test_dry_run_asks_the_model_about_one_text_and_one_batch(run: Command) -> None:
+    """Three words of a document are no stop words: great or dull, film, and one of five numbers; eight terms in all."""
+    done = run(*EXPLAIN, "--dry-run", "--json")
+    found = json.loads(done.out)
+    assert calls() == [1, 16]
+    assert (found["documents"], found["terms"], found["occurrences"]) == (60, 8, 180)
+    assert found["predictor_texts"] == found["documents"] + found["samples"] > 60
+    assert found["perturbator_passes"] == 4 * 60
+    assert found["seconds"] > 0 and found["measured_on"] == 16
+    assert "one batch of 16 texts" in run(*EXPLAIN, "--dry-run").out
+
+
+def test_budget_ends_a_run_cleanly(run: Command) -> None:
+    done = run(*SCAN, "--max-model-calls", "100", "--round-size", "10", "--out", "run")
+    assert done.status == 0 and "--resume" in done.err
+    assert sum(calls()) < 1000
+    done = run(*SCAN, "--round-size", "10", "--out", "run", "--resume")
+    assert done.status == 0 and "--resume" not in done.err
+
+
+# Runs that are kept
+
+
+def test_kept_run_is_refused_without_resume_before_the_model_is_loaded(run: Command) -> None:
+    run(*EXPLAIN, "--out", "run")
+    done = run("explain", "docs.csv", "--model", "no_such_module:model", "--out", "run")
+    assert done.status == 2 and "--resume" in done.err and "no_such_module" not in done.err
+
+
+@pytest.mark.parametrize("strategy", ["race", "scan"])
+def test_resume_of_a_finished_run_prints_its_result_without_computing(run: Command, strategy: str) -> None:
+    first = run(*EXPLAIN, "--strategy", strategy, "--out", "run", "--json")
+    n_calls = len(calls())
+    assert run("explain", "--out", "run", "--resume", "--json").out == first.out
+    assert len(calls()) == n_calls
+
+
+def test_resume_of_a_missing_run_starts_afresh(run: Command) -> None:
+    assert run(*EXPLAIN, "--out", "run", "--resume").status == 0
+
+
+def test_resume_with_another_setting_is_refused(run: Command) -> None:
+    run(*SCAN, "--out", "run", "--max-model-calls", "1")
+    done = run(*SCAN, "--out", "run", "--resume", "--seed", "7")
+    assert done.status == 2 and "seed was 0, now 7" in done.err
+
+
+def _start(workplace: Path) -> subprocess.Popen[str]:
+    """A slow run in a process of its own, with at least two rounds on record."""
+    command = [*PYTHON, *SCAN, "--round-size", "6", "--out", "run", "--model", "models:slow"]
+    process = subprocess.Popen(command, cwd=workplace, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and _rounds(workplace / "run" / "journal.sqlite") < 2:
+        time.sleep(0.02)
+    return process
+
+
+def _rounds(path: Path) -> int:
+    try:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+            return int(db.execute("SELECT count(*) FROM rounds").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+def test_killed_run_goes_on_to_the_same_result(run: Command, workplace: Path) -> None:
+    process = _start(workplace)
+    process.kill()
+    process.communicate()
+    assert not Path("run/result.json").exists()
+    resumed = run(*SCAN, "--round-size", "6", "--out", "run", "--model", "models:slow", "--resume", "--json")
+    whole = run(*SCAN, "--round-size", "6", "--out", "other", "--model", "models:slow", "--json")
+    assert json.loads(resumed.out)["labels"] == json.loads(whole.out)["labels"]
+
+
+def test_interrupted_run_shows_what_it_knows_and_how_to_go_on(run: Command, workplace: Path) -> None:
+    process = _start(workplace)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "great" in out and "--resume" in err and "Traceback" not in err
+    jsonschema.validate(json.loads(Path("run/result.json").read_text()), json_schema())
+    done = run(*SCAN, "--round-size", "6", "--out", "run", "--model", "models:slow", "--resume")
+    assert done.status == 0 and "At most" not in done.err
+
+
+# top: from the journal alone
+
+
+def test_top_agrees_with_the_run_and_calls_no_model(run: Command) -> None:
+    first = json.loads(run(*SCAN, "--out", "run", "--json").out)
+    n_calls = len(calls())
+    terms = json.loads(run("top", "run", "--format", "json").out)["terms"]
+    for label, explanation in first["labels"].items():
+        here = [term for term in terms if term["label"] == label]
+        assert [(t["term"], t["score"], t["low"]) for t in here] == [
+            (t["term"], t["score"], t["interval"][0]) for t in explanation["terms"]
+        ]
+    assert len(calls()) == n_calls
+
+
+@pytest.mark.parametrize("aggregation", sorted(registry.BUILT_IN["aggregation"]))
+def test_top_by_any_aggregation_equals_a_run_by_it(run: Command, aggregation: str) -> None:
+    run(*SCAN, "--out", "run")
+    again = json.loads(run("top", "run", "--aggregation", aggregation, "--format", "json").out)
+    own = json.loads(run(*SCAN, "--aggregation", aggregation, "--json").out)
+    listed = [(t["label"], t["term"], t["score"]) for t in again["terms"]]
+    assert listed == [(label, t["term"], t["score"]) for label, e in own["labels"].items() for t in e["terms"]]
+
+
+def test_top_of_a_race_agrees_with_the_race(run: Command) -> None:
+    budget = ("--max-model-calls", "100", "--round-size", "4")
+    first = json.loads(run(*EXPLAIN, "--out", "run", *budget, "--json").out)["labels"]["yes"]["terms"]
+    again = json.loads(run("top", "run", "--format", "json", "--label", "yes").out)["terms"]
+    assert [(t["term"], t["score"], [t["low"], t["high"]], t["membership"]) for t in again] == [
+        (t["term"], t["score"], t["interval"], t["membership"]) for t in first
+    ]
+
+
+@pytest.mark.parametrize("aggregation", sorted(registry.BUILT_IN["aggregation"]))
+def test_top_of_a_race_has_intervals_under_any_aggregation(run: Command, aggregation: str) -> None:
+    run(*EXPLAIN, "--out", "run", "--max-model-calls", "100", "--round-size", "4")
+    terms = json.loads(run("top", "run", "--aggregation", aggregation, "--format", "json").out)["terms"]
+    assert terms and all(t["low"] <= t["high"] for t in terms)
+    assert aggregation == "base" or any(t["low"] < t["high"] for t in terms)
+
+
+def test_top_formats(run: Command) -> None:
+    run(*SCAN, "--out", "run", "--model", "models:function", "--labels", "=no,yes")
+    rows = list(csv.DictReader(io.StringIO(run("top", "run", "--format", "csv", "--top-k", "2").out)))
+    assert [row["label"] for row in rows] == ["'=no", "'=no", "yes", "yes"]
+    assert run("top", "run", "--format", "md", "--label", "yes").out.splitlines()[2].startswith("| yes | 1 | great |")
+    assert run("top", "run", "--label", "yes", "--top-k", "1").out.splitlines()[2].split()[1] == "great"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("nowhere",), "no run folder"),
+        (("run", "--label", "yess"), "did you mean 'yes'"),
+        (("run", "--aggregation", "qp"), "There is no aggregation 'qp'"),
+        (("run", "--top-k", "0"), "--top-k must be from 1"),
+        (("run", "--format", "cvs"), "did you mean 'csv'"),
+    ],
+)
+def test_top_refuses(run: Command, arguments: tuple[str, ...], says: str) -> None:
+    run(*SCAN, "--out", "run")
+    done = run("top", *arguments)
+    assert done.status == 2 and says in done.err
+
+
+# Bad input: one sentence, exit status 2, no call of the model beyond the one that reveals it
+
+
+def refused(done: Outcome, says: str) -> None:
+    assert done.status == 2
+    assert done.out == ""
+    (line,) = done.err.splitlines()
+    assert line.startswith("anchorscope: error: ") and says in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("nowhere.csv",), "There is no file nowhere.csv"),
+        (("empty.csv",), "empty.csv is empty"),
+        (("blank.csv",), "usable document"),
+        (("latin.csv",), "--encoding"),
+        (("docs.csv", "--text-column", "texts"), "did you mean 'text'"),
+        (("docs.csv", "--label-column", "lable"), "did you mean 'label'"),
+        (("docs.csv", "--encoding", "utf-99"), "There is no encoding 'utf-99'"),
+        (("docs.csv", "--clean", "tweet"), "did you mean 'tweets'"),
+        (("docs.csv", "--top-k", "0"), "--top-k must be from 1"),
+        (("docs.csv", "--top-k", "many"), "invalid int value: 'many'"),
+        (("docs.csv", "--perturbator", "corpsu"), "did you mean 'corpus'"),
+        (("docs.csv", "--aggregation", "gian"), "did you mean 'gain'"),
+        (("docs.csv", "--preset", "papre"), "did you mean 'paper'"),
+        (("docs.csv", "--test", "klone"), "There is no test 'klone'"),
+        (("docs.csv", "--keep", "share"), "did you mean 'shared'"),
+        (("docs.csv", "--fill", "banks"), "did you mean 'bank'"),
+        (("docs.csv", "--strategy", "rase"), "did you mean 'race'"),
+        (("docs.csv", "--filter", "sond"), "did you mean 'sound'"),
+        (("docs.csv", "--order", "lenght"), "did you mean 'length'"),
+        (("docs.csv", "--stop-words", "nlkt"), "did you mean 'nltk'"),
+        (("docs.csv", "--tau", "1.5"), "--tau must be between 0 and 1"),
+        (("docs.csv", "--workers", "0"), "--workers: must be above 0"),
+        (("docs.csv", "--max-seconds", "-1"), "--max-seconds: must be above 0"),
+        (("docs.csv", "--label", "yse"), "did you mean 'yes'"),
+        (("docs.csv", "--resume"), "name it with --out"),
+        (("docs.csv", "--modle", "x"), "did you mean --model"),
+        (("docs.csv", "--json", "--stream"), "not allowed with argument"),
+        (("docs.csv", "--out", "docs.csv"), "docs.csv is a file"),
+        (("docs.csv", "--document", "a text"), "leave out DOCUMENTS"),
+        (("--document", "a text", "--out", "run"), "leave out --out"),
+        (("--document", "   "), "no word"),
+        ((), "No file was named"),
+    ],
+)
+def test_bad_input_is_refused_without_asking_the_model(run: Command, arguments: tuple[str, ...], says: str) -> None:
+    refused(run("explain", "--model", "models:good", *_with_default_perturbator(arguments)), says)
+    assert calls() == []
+
+
+def _with_default_perturbator(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    return arguments if "--perturbator" in arguments else (*arguments, "--perturbator", "corpus")
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("nowhere.skops", "nowhere.skops"),
+        ("model.bin", "unknown kind"),
+        ("own.pkl", "--allow-pickle"),
+        ("own.skops", "--trust models.Own"),
+        ("no_such_module:model", "no_such_module"),
+        ("models:godo", "did you mean 'good'"),
+        ("models:function", "--labels"),
+    ],
+)
+def test_model_that_cannot_be_used(run: Command, model: str, says: str) -> None:
+    refused(run("explain", "docs.csv", "--model", model, "--perturbator", "corpus"), says)
+    assert calls() == []
+
+
+def test_model_that_is_not_named(run: Command) -> None:
+    refused(run("explain", "docs.csv", "--perturbator", "corpus"), "--model")
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("one_number", "one number a text"),
+        ("one_row", "1 rows"),
+        ("nan", "NaN"),
+        ("infinite", "infinite"),
+        ("negative", "negative"),
+        ("unsummed", "sums to 0.7"),
+        ("three", "3 numbers a text"),
+    ],
+)
+@pytest.mark.parametrize("how", [("docs.csv",), ("--document", "a great film"), ("docs.csv", "--dry-run")])
+def test_answer_that_is_no_prediction(run: Command, model: str, says: str, how: tuple[str, ...]) -> None:
+    arguments = (*how, "--model", f"models:{model}", "--labels", "no,yes", "--perturbator", "corpus", "-q")
+    if how[0] == "--document" and model == "one_row":
+        return  # one row for one text is right
+    refused(run("explain", *arguments), says)
+    warmed_up = "--dry-run" in how and model == "one_row"  # one row for the one text before the batch is right too
+    assert len(calls()) == 1 + warmed_up
+
+
+def test_label_that_is_never_predicted(run: Command) -> None:
+    model = ("--model", "models:three", "--labels", "no,yes,maybe")
+    refused(run("explain", "docs.csv", *model, "--label", "maybe", "--perturbator", "corpus", "-q"), "never predicts")
+    assert len(calls()) == 1
+
+
+def test_model_that_fails_later_is_another_matter(run: Command) -> None:
+    done = run(*EXPLAIN[:3], "models:fails_later", *EXPLAIN[4:], "-q")
+    assert done.status == 1 and "no more" in done.err
+
+
+def test_run_folder_that_cannot_be_written(run: Command) -> None:
+    refused(run(*EXPLAIN, "--out", "docs.csv/run", "-q"), "docs.csv")
+    assert calls() == []
+
+
+def test_empty_documents_and_small_classes_are_reported(run: Command) -> None:
+    done = run("explain", "gaps.csv", *EXPLAIN[2:])
+    assert done.status == 0 and "Left out: 2 documents (empty)." in done.err
+    Path("few.csv").write_text("text\n" + "a dull film\n" * 20 + "a great film\n" * 5)
+    done = run("explain", "few.csv", *EXPLAIN[2:])
+    assert done.status == 0 and "Only 5 documents are predicted 'yes'" in done.out
+
+
+# The command itself
+
+
+def test_traceback_only_on_demand(workplace: Path) -> None:
+    command = [*PYTHON, "explain", "nowhere.csv", "--model", "models:good"]
+    plain = subprocess.run(command, cwd=workplace, capture_output=True, text=True)
+    verbose = subprocess.run([*command, "-v"], cwd=workplace, capture_output=True, text=True)
+    assert (plain.returncode, verbose.returncode) == (2, 2)
+    assert "Traceback" not in plain.stderr and "Traceback" in verbose.stderr
+
+
+def test_reader_that_goes_away(run: Command, workplace: Path) -> None:
+    run(*SCAN, "--out", "run")
+    command = subprocess.Popen([*PYTHON, "top", "run"], cwd=workplace, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert command.stdout and command.stderr
+    command.stdout.close()
+    assert command.stderr.read() == b"" and command.wait() == 141
+    command.stderr.close()
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    from importlib.metadata import version
+
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0 and capsys.readouterr().out == f"anchorscope {version('anchorscope')}\n"
+
+
+def test_import_is_quick_and_light() -> None:
+    """Best of three: `import anchorscope` under 0.3 s; neither it nor the command line loads anything heavy."""
+    code = (
+        "import time; start = time.perf_counter(); import anchorscope; spent = time.perf_counter() - start\n"
+        "import anchorscope.cli, sys, json; anchorscope.cli.make_parsers()\n"
+        "print(json.dumps([spent, sorted({name.partition('.')[0] for name in sys.modules})]))"
+    )
+    found = [json.loads(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3)]
+    assert min(spent for spent, _ in found) < 0.3
+    heavy = {"numpy", "torch", "sklearn", "skops", "transformers", "onnxruntime", "pandas", "rich", "regex", "sqlite3"}
+    assert not heavy & set(found[0][1])
+
+
+def help_page() -> str:
+    pages = [f"## {p.prog}\n\n```\n{p.format_help().rstrip()}\n```\n" for p in make_parsers().values()]
+    head = "# The command line\n\nThis page is written by `REWRITE_GOLDEN=1 pytest tests/test_cli.py`.\n"
+    return "\n".join([head, *pages])
+
+
+def test_help_is_in_the_docs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert_golden(ROOT / "docs" / "cli.md", help_page())
+
+
+def test_every_setting_has_an_option_and_every_name_is_in_the_help() -> None:
+    page = make_parsers()["explain"].format_help()
+    for field in fields(Settings):
+        option = "--label" if field.name == "labels" else "--" + field.name.replace("_", "-")
+        assert f"  {option} " in page, option
+    words = set(page.replace(",", " ").replace("(", " ").replace(")", " ").replace(":", " ").replace(";", " ").split())
+    named = [*registry.BUILT_IN["aggregation"], *PRESETS, *(name for known in _NAMED.values() for name in known)]
+    assert not set(named) - words
+
+
+def test_every_switch_is_in_the_docs() -> None:
+    page = (ROOT / "docs" / "switches.md").read_text(encoding="utf-8")
+    given = {"seed", "labels", "top_k", "aggregation"}
+    missing = [f.name for f in fields(Settings) if f.name not in given and f"--{f.name.replace('_', '-')}" not in page]
+    assert not missing
+
+
+def test_unexpected_failure_is_one_sentence(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    import anchorscope.run
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oh\nno")
+
+    monkeypatch.setattr(anchorscope.run, "Run", broken)
+    done = run(*EXPLAIN)
+    assert done.status == 1
+    assert (
+        done.err == "anchorscope: error: ZeroDivisionError: oh\\nno (this should not happen; -v shows where it did)\n"
+    )

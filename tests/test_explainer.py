@@ -1,0 +1,206 @@
+"""The front door: a model in, its words out; what is given is stored as it is."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from runs import reviews
+
+from anchorscope import Explainer
+from anchorscope.errors import DocumentsError, InputError, UnknownNameError
+from anchorscope.perturbators.corpus import CorpusPerturbator
+from anchorscope.perturbators.mask_token import MaskTokenPerturbator
+from anchorscope.testing import KeywordPredictor, WeightPredictor
+from anchorscope.words import split
+
+TEXTS = ["a great film", "great cast , great plot", "a slow film", "slow and dull", "so great", "dull plot"]
+CHEAP = {"min_occurrences": 1, "stop_words": "none", "round_size": 2}
+
+
+def explainer(**given) -> Explainer:
+    chosen = {"perturbator": MaskTokenPerturbator(), "settings": CHEAP, "top_k": 3, **given}
+    return Explainer(chosen.pop("model", KeywordPredictor("great")), **chosen)
+
+
+def test_the_keyword_comes_out_on_top() -> None:
+    assert explainer().explain(TEXTS)["yes"].terms[0].term == "great"
+
+
+def test_a_plain_function_is_a_model() -> None:
+    def shouting(texts: list[str]) -> list[list[float]]:
+        return [[0.0, 1.0] if "great" in text.split() else [1.0, 0.0] for text in texts]
+
+    result = explainer(model=shouting, labels=["calm", "loud"]).explain(TEXTS)
+    assert result["loud"].terms[0].term == "great"
+
+
+def test_a_stream_ends_with_what_explain_returns() -> None:
+    *_, last = explainer().stream(TEXTS)
+    assert last.finished
+    assert last.explanations == explainer().explain(TEXTS).explanations
+
+
+def test_the_constructor_stores_what_it_is_given() -> None:
+    """As in scikit-learn: every argument is an attribute of the same name, as it came."""
+    settings, perturbator = {"delta": 0.2}, MaskTokenPerturbator()
+    given = {"top_k": 3, "random_state": 7, "labels": ["a", "b"], "only": ["a"], "perturbator": perturbator}
+    given |= {"preset": "paper", "settings": settings, "workers": 2, "max_seconds": 1.0, "max_model_calls": 9}
+    made = Explainer("no model yet", **given)
+    assert set(given) | {"model"} == set(inspect.signature(Explainer.__init__).parameters) - {"self"}
+    assert all(getattr(made, name) is value for name, value in given.items())
+
+
+def test_random_state_is_the_seed() -> None:
+    assert explainer(random_state=5).explain(TEXTS).settings["seed"] == 5
+
+
+def test_settings_go_before_the_preset() -> None:
+    found = explainer(preset="paper", settings={**CHEAP, "delta": 0.2}).explain(TEXTS).settings
+    assert (found["delta"], found["keep"], found["test"]) == (0.2, "own", "kl")
+
+
+def test_only_names_the_labels_to_explain() -> None:
+    assert list(explainer(only=["yes"]).explain(TEXTS).explanations) == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"preset": "fats"}, "did you mean 'fast'"),
+        ({"settings": {"detla": 0.1}}, "did you mean 'delta'"),
+        ({"settings": {"aggregation": "prr"}}, "did you mean 'pr'"),
+        ({"settings": {"test": "sprr"}}, "did you mean 'sprt'"),
+        ({"only": ["yess"]}, "did you mean 'yes'"),
+    ],
+)
+def test_unknown_names_list_near_misses(given: dict, words: str) -> None:
+    with pytest.raises(UnknownNameError, match=words):
+        explainer(**given).explain(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"tau": 1.0}, "--tau must be between 0 and 1"),
+        ({"delta": float("nan")}, "--delta"),
+        ({"alpha": 0}, "--alpha"),
+        ({"filter": "sound", "aggregation": "base"}, "--filter sound knows no bound"),
+        ({"filter": "optimistic", "aggregation": "base"}, "--filter optimistic knows no pseudo-score"),
+        ({"keep": "own", "aggregation": "gain"}, "--keep own"),
+        ({"max_samples": 0}, "--max-samples"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(settings: dict, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        explainer(settings={"strategy": "scan", **settings}).explain(TEXTS)
+
+
+def test_there_is_no_top_zero() -> None:
+    with pytest.raises(InputError, match="--top-k must be from 1"):
+        explainer(top_k=0).explain(TEXTS)
+
+
+def test_a_run_folder_holds_the_result(tmp_path: Path) -> None:
+    result = explainer().explain(TEXTS, out=tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "result.json").read_text()) == json.loads(result.to_json())
+
+
+def test_a_run_folder_goes_on_where_it_was_left(tmp_path: Path) -> None:
+    whole = explainer().explain(TEXTS)
+    stream = explainer().stream(TEXTS, out=tmp_path / "run")
+    next(stream), next(stream)
+    stream.close()
+    assert explainer().explain(TEXTS, out=tmp_path / "run", resume=True).explanations == whole.explanations
+
+
+def test_the_model_calls_of_a_budget_end_the_run() -> None:
+    """6 documents are 6 calls: the budget is spent before the first test."""
+    result = explainer(max_model_calls=6, model=WeightPredictor({"great": 1.0}, bias=-0.5)).explain(TEXTS)
+    assert result.cost.tests == 0
+
+
+def test_a_budget_of_nothing_is_a_budget() -> None:
+    assert explainer(max_seconds=0).explain(TEXTS).cost.tests == 0
+
+
+def test_an_argument_and_a_setting_that_disagree_are_refused() -> None:
+    with pytest.raises(InputError, match="top_k"):
+        explainer(top_k=3, settings={**CHEAP, "top_k": 7}).explain(TEXTS)
+
+
+def test_training_texts_are_those_of_av5() -> None:
+    """ "great" four times in the training texts is one too few."""
+    settings = {**CHEAP, "strategy": "scan", "aggregation": "av5", "test": "kl", "max_samples": 60}
+    for n, expected in ((4, 0.0), (5, 1.0)):
+        result = explainer(settings=settings).explain(TEXTS, training_texts=["great"] * n)
+        assert {t.term: t.score for t in result["yes"].terms}["great"] == expected
+
+
+# --- one document ---
+
+
+def test_the_anchors_of_one_document() -> None:
+    """ "yes" iff great occurs, removal; words with spans, punctuation left out."""
+    found = explainer(settings={"test": "kl", "max_samples": 200}).anchors("a great, great film")
+    assert found.label == "yes" and found.probability == 1.0
+    assert [(w.word, w.span) for w in found.words] == [
+        ("a", (0, 1)),
+        ("great", (2, 7)),
+        ("great", (9, 14)),
+        ("film", (15, 19)),
+    ]
+    assert found.anchors == ("great", "great")
+
+
+def test_one_document_needs_a_word() -> None:
+    with pytest.raises(DocumentsError, match="no word to test"):
+        explainer().anchors("?!")
+
+
+def test_one_document_has_stop_words_and_rare_words_tested_too() -> None:
+    assert [w.word for w in explainer().anchors("the film").words] == ["the", "film"]
+
+
+def test_one_document_does_not_change_the_perturbator_it_is_given() -> None:
+    """Fitted to a collection, it must still propose words of that collection afterwards (and for the document)."""
+    perturbator = CorpusPerturbator(top_n=30)
+    perturbator.fit([split(text) for text in reviews()])
+    before = perturbator.fingerprint
+    explainer(perturbator=perturbator).anchors("a great film")
+    assert perturbator.fingerprint == before
+
+
+# --- texts from elsewhere ---
+
+
+def test_texts_of_pandas_and_numpy_are_texts() -> None:
+    pandas = pytest.importorskip("pandas")
+    expected = explainer().explain(TEXTS).explanations
+    for texts in (pandas.Series(TEXTS), np.array(TEXTS), tuple(TEXTS), iter(TEXTS)):
+        assert explainer().explain(texts).explanations == expected
+
+
+def test_a_model_of_labels_only_works() -> None:
+    """In an order that needs no probabilities."""
+
+    def named(texts: list[str]) -> list[str]:
+        return ["yes" if "great" in text else "no" for text in texts]
+
+    settings = {**CHEAP, "strategy": "scan", "aggregation": "sq", "order": "random"}
+    result = explainer(model=named, labels=["no", "yes"], settings=settings).explain(TEXTS)
+    assert result["yes"].terms[0].term == "great"
+
+
+def test_the_order_of_confidence_needs_probabilities() -> None:
+    """Confidences of a model of labels are all 1: the scan goes by key then, and must say so (warning or refusal)."""
+
+    def named(texts: list[str]) -> list[str]:
+        return ["yes" if "great" in text else "no" for text in texts]
+
+    settings = {**CHEAP, "strategy": "scan", "aggregation": "sq", "order": "confidence"}
+    with pytest.raises((InputError, UserWarning), match="probabilit"):
+        explainer(model=named, labels=["no", "yes"], settings=settings).explain(TEXTS)

@@ -1,0 +1,152 @@
+"""The result as a value: written and read back whole, in the shape of its schema, in tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from runs import finish, make_run
+
+from anchorscope import registry
+from anchorscope.errors import RunFolderError, UnknownNameError
+from anchorscope.result import FILE, Result, html_table, json_schema, rows, snapshot_to_dict
+from anchorscope.types import Explanation, Term
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    run = make_run()
+    finish(run)
+    return run.result()
+
+
+def test_a_result_is_read_back_as_it_was_written(result: Result, tmp_path: Path) -> None:
+    path = result.save(tmp_path)
+    assert path == tmp_path / FILE
+    assert Result.load(tmp_path).to_dict() == result.to_dict()
+    assert Result.load(tmp_path)["yes"].terms == result["yes"].terms
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"strategy": "race", "aggregation": "gain", "test": "fixed"}, {"labels": ("yes",)}], ids=str
+)
+def test_a_result_follows_its_schema(given: dict) -> None:
+    run = make_run(**given)
+    finish(run)
+    jsonschema.validate(json.loads(run.result().to_json()), json_schema())
+
+
+def test_the_schema_refuses_what_is_no_result(result: Result) -> None:
+    """Else the test above would say nothing."""
+    values = result.to_dict()
+    del values["labels"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(values, json_schema())
+
+
+def test_the_json_holds_what_the_design_promises(result: Result) -> None:
+    values = json.loads(result.to_json())
+    assert values["schema"] == 1 and values["seed"] == 0
+    assert {"settled", "interval_level", "settings", "cost", "versions", "model"} <= set(values)
+    assert {"documents", "robust", "settled", "regret", "terms"} <= set(values["labels"]["yes"])
+    term = values["labels"]["yes"]["terms"][0]
+    expected = {
+        "term",
+        "score",
+        "interval",
+        "membership",
+        "anchors",
+        "non_anchors",
+        "skipped",
+        "occurrences",
+        "tested",
+        "examples",
+    }
+    assert expected <= set(term)
+    assert term["tested"] == term["anchors"] + term["non_anchors"]
+    assert {"seconds", "documents", "tests", "samples", "predictor_texts", "perturbator_passes"} <= set(values["cost"])
+
+
+def test_labels_are_looked_up_by_name(result: Result) -> None:
+    assert result["yes"].label == "yes"
+    with pytest.raises(UnknownNameError, match="did you mean 'yes'"):
+        result["yess"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"schema": 1}', '{"schema": 2}', "null"])
+def test_a_file_that_is_no_result_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(content)
+    with pytest.raises(RunFolderError, match=FILE):
+        Result.load(tmp_path)
+
+
+def test_a_missing_result_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match="--resume"):
+        Result.load(tmp_path)
+
+
+def test_saving_replaces_the_file_at_once(result: Result, tmp_path: Path) -> None:
+    """No draft stays, and an older result is replaced."""
+    (tmp_path / FILE).write_text("old")
+    result.save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+def test_a_run_with_an_aggregation_of_an_outside_author_can_be_saved(tmp_path: Path, monkeypatch) -> None:
+    class Entry:
+        name = "count"
+
+        @staticmethod
+        def load():
+            return lambda counts: counts.anchors.astype(float)
+
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Entry] if group == "anchorscope.aggregation" else [])
+    run = make_run(aggregation="count")
+    finish(run)
+    run.result().save(tmp_path)
+
+
+def test_a_race_can_show_more_words_than_it_draws(tmp_path: Path, monkeypatch) -> None:
+    """--top-k 400 with a race (here: two words drawn and four shown)."""
+    monkeypatch.setattr("anchorscope.progress.CONTENDERS", 2)
+    run = make_run(strategy="race", aggregation="gain", test="fixed", max_samples=12)
+    finish(run)
+    run.result().save(tmp_path)
+
+
+def test_a_seed_of_numpy_can_be_saved(tmp_path: Path) -> None:
+    """random_state=np.random.randint(…) and rows of a grid are numpy's integers."""
+    run = make_run(seed=np.int64(3))
+    finish(run)
+    assert json.loads(run.result().save(tmp_path).read_text())["seed"] == 3
+
+
+def test_a_table_has_a_row_a_term(result: Result) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = result.to_pandas()
+    assert isinstance(table, pandas.DataFrame)
+    assert len(table) == sum(len(e.terms) for e in result.explanations.values())
+    first = table[(table["label"] == "yes") & (table["rank"] == 1)].iloc[0]
+    assert first["term"] == result["yes"].terms[0].term
+    assert (first["low"], first["high"]) == result["yes"].terms[0].interval
+
+
+def test_rows_count_ranks_from_one_in_each_label(result: Result) -> None:
+    found = [(row["label"], row["rank"]) for row in rows(result.explanations)]
+    assert found == [(label, rank) for label, e in result.explanations.items() for rank in range(1, len(e.terms) + 1)]
+
+
+def test_the_html_table_escapes_what_it_shows() -> None:
+    term = Term("<script>", 0.5, (0.0, 1.0), None, 1, 2, 0, 3)
+    page = html_table({"a & b": Explanation("a & b", 1, 0, True, None, (term,))})
+    assert "<script>" not in page and "&lt;script&gt;" in page and "a &amp; b" in page
+
+
+def test_a_snapshot_is_a_line_of_plain_values() -> None:
+    snapshot = finish(make_run(), rounds=1)[-1]
+    values = json.loads(json.dumps(snapshot_to_dict(snapshot), allow_nan=False))
+    assert values["round"] == 1 and values["finished"] is False
+    assert values["labels"]["yes"]["terms"][0]["term"] == snapshot["yes"].terms[0].term

@@ -1,0 +1,324 @@
+"""The loop: what a run shows while it goes, how it ends, and what it says about documents, labels and cost."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from runs import explained, finish, make_run, outcome, predictor, reviews
+
+from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
+from anchorscope.perturbators.mask_token import MaskTokenPerturbator
+from anchorscope.read import read_texts
+from anchorscope.run import Budget
+from anchorscope.testing import KeywordPredictor, WeightPredictor
+
+# --- snapshots ---
+
+
+def test_a_snapshot_before_the_first_test_and_one_after_each_round() -> None:
+    """30 documents in rounds of 4: rounds 0 to 8, and a last snapshot that is finished."""
+    seen = finish(make_run())
+    assert [s.round for s in seen] == [*range(9), 8]
+    assert [s.finished for s in seen] == [False] * 9 + [True]
+
+
+def test_the_first_snapshot_knows_the_documents_and_nothing_else() -> None:
+    first = finish(make_run(), rounds=0)[0]
+    assert sum(e.documents for e in first.explanations.values()) == 30
+    assert all(t.tested == 0 for e in first.explanations.values() for t in e.terms)
+    assert not first.settled
+
+
+@pytest.mark.parametrize("name", ["sq", "av", "pr", "h", "gain"])
+def test_every_shown_score_lies_in_its_interval(name: str) -> None:
+    for snapshot in finish(make_run(aggregation=name)):
+        for explanation in snapshot.explanations.values():
+            for term in explanation.terms:
+                assert term.interval[0] - 1e-9 <= term.score <= term.interval[1] + 1e-9
+
+
+@pytest.mark.parametrize("name", ["sq", "av", "pr", "gain"])
+def test_what_a_snapshot_calls_settled_is_the_list_of_the_end(name: str) -> None:
+    seen = finish(make_run(aggregation=name, top_k=2))
+    for snapshot in seen:
+        for label, explanation in snapshot.explanations.items():
+            if explanation.settled:
+                assert [t.term for t in explanation.terms] == [t.term for t in seen[-1][label].terms]
+
+
+def test_counts_of_a_term_add_up() -> None:
+    """Without filter: anchors + non-anchors + skipped = occurrences at the end, and no more on the way."""
+    for snapshot in finish(make_run()):
+        for explanation in snapshot.explanations.values():
+            for term in explanation.terms:
+                total = term.anchors + term.non_anchors + term.skipped
+                assert total == term.occurrences if snapshot.finished else total <= term.occurrences
+
+
+def test_terms_come_in_the_order_of_their_scores() -> None:
+    for explanation in finish(make_run())[-1].explanations.values():
+        found = [(-round(t.score, 14), -t.occurrences, t.term) for t in explanation.terms]
+        assert found == sorted(found) and len(found) == 4
+
+
+def test_planned_tests_go_down_to_zero() -> None:
+    planned = [s.tests_planned for s in finish(make_run())]
+    assert planned == sorted(planned, reverse=True) and planned[-1] == 0
+
+
+def test_costs_never_go_down() -> None:
+    seen = finish(make_run())
+    for name in ("documents", "tests", "samples", "predictor_texts", "perturbator_passes"):
+        values = [getattr(s.cost, name) for s in seen]
+        assert values == sorted(values)
+
+
+def test_the_seconds_never_go_down() -> None:
+    """A model that takes .2 s to say what it thinks of the documents: it took that time at the end as well."""
+
+    class Slow(WeightPredictor):
+        def predict(self, texts):
+            if len(texts) == 30:
+                time.sleep(0.2)
+            return super().predict(texts)
+
+    seen = finish(make_run(model=Slow(predictor().weights, bias=-0.05)), rounds=2)
+    seconds = [s.cost.seconds for s in seen]
+    assert seconds == sorted(seconds)
+
+
+def test_the_documents_of_the_cost_are_the_documents() -> None:
+    """Each of 30 documents is judged once; and all candidate tokens and the empty anchor of each are tests."""
+    run = make_run()
+    cost = finish(run)[-1].cost
+    assert cost.documents == 30
+    assert cost.tests == 30 + sum(len(text.split()) for text in reviews())
+
+
+def test_no_document_is_counted_twice() -> None:
+    """The certificate of the sound filter comes back to documents; the run still has only so many of them."""
+    run = make_run(reviews(24, seed=6), filter="sound", top_k=1, round_size=2)
+    assert finish(run)[-1].cost.documents <= 24
+
+
+# --- what a term is shown with ---
+
+
+def test_examples_are_documents_in_which_the_term_is_an_anchor() -> None:
+    """yes iff great occurs: every example of "great" is the key of a text with it."""
+    texts = ["great film", "bad film", "so great", "great", "slow film"]
+    run = make_run(texts, model=KeywordPredictor("great"), perturbator=MaskTokenPerturbator(), tau=0.95)
+    finish(run)
+    (great,) = (t for t in run.result()["yes"].terms if t.term == "great")
+    keys = {document.key: document.text for document in read_texts(texts).documents}
+    assert len(great.examples) == 3
+    assert all("great" in keys[key] for key in great.examples)
+
+
+def test_examples_are_different_documents() -> None:
+    """ "great great" is one document, and an example once."""
+    run = make_run(
+        ["great great", "great film", "bad"], model=KeywordPredictor("great"), perturbator=MaskTokenPerturbator()
+    )
+    finish(run)
+    for term in run.result()["yes"].terms:
+        assert len(set(term.examples)) == len(term.examples)
+
+
+def test_robust_documents_are_reported() -> None:
+    """yes iff great occurs, removal: a "no" stays "no" whatever is removed (robust); "great film" needs its great."""
+    texts = ["great film", "so great", "bad film", "slow film", "bad"]
+    run = make_run(texts, model=KeywordPredictor("great"), perturbator=MaskTokenPerturbator(), tau=0.95)
+    finish(run)
+    assert (run.result()["no"].robust, run.result()["yes"].robust) == (3, 0)
+
+
+def test_robust_drop_counts_the_tokens_of_robust_documents_as_non_anchors() -> None:
+    """All "no" documents are robust: with keep each of their words is an anchor, with drop none; "yes" is as it was."""
+    texts = ["great film", "so great", "bad film", "slow film", "bad"]
+    found = {}
+    for robust in ("keep", "drop"):
+        run = make_run(
+            texts, model=KeywordPredictor("great"), perturbator=MaskTokenPerturbator(), tau=0.95, robust=robust
+        )
+        finish(run)
+        found[robust] = {
+            label: {t.term: (t.anchors, t.non_anchors) for t in run.result()[label].terms} for label in ("no", "yes")
+        }
+    assert found["keep"]["no"] == {"bad": (2, 0), "film": (2, 0), "slow": (1, 0)}
+    assert found["drop"]["no"] == {"bad": (0, 2), "film": (0, 2), "slow": (0, 1)}
+    assert found["keep"]["yes"] == found["drop"]["yes"]
+
+
+# --- labels ---
+
+
+def test_a_label_that_is_never_predicted_is_shown_with_a_note() -> None:
+    run = make_run(["great film", "so great"], model=KeywordPredictor("great"))
+    finish(run)
+    no = run.result()["no"]
+    assert no.documents == 0 and no.terms == () and "nothing to explain" in (no.note or "")
+
+
+def test_a_label_that_is_asked_for_and_never_predicted_is_refused() -> None:
+    with pytest.raises(InputError, match=r"never predicts the label 'no'.*no 0, yes 2"):
+        finish(make_run(["great film", "so great"], model=KeywordPredictor("great"), labels=("no",)))
+
+
+class Untouchable(WeightPredictor):
+    """A model that costs too much to be asked for nothing."""
+
+    def __init__(self) -> None:
+        super().__init__({"great": 1.0})
+        self.n_asked = 0
+
+    def predict(self, texts):
+        self.n_asked += len(texts)
+        return super().predict(texts)
+
+
+def test_an_unknown_label_lists_near_misses() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'yes'"):
+        finish(make_run(labels=("yess",)))
+
+
+@pytest.mark.parametrize("given", [{"labels": ("yess",)}, {"min_occurrences": 1000}])
+def test_bad_input_costs_no_model_call(given: dict) -> None:
+    """An unknown label and a floor that leaves no word can be told from labels and documents alone."""
+    model = Untouchable()
+    with pytest.raises(InputError):
+        finish(make_run(model=model, **given))
+    assert model.n_asked == 0
+
+
+def test_only_the_labels_asked_for_are_explained() -> None:
+    run = make_run(labels=("yes",))
+    finish(run)
+    assert list(run.result().explanations) == ["yes"]
+
+
+def test_a_label_asked_for_alone_scores_as_when_all_are() -> None:
+    """pr reads each class by itself. (Examples are the first found, and rounds hold other documents.)"""
+    alone, among = (explained(labels=labels)["labels"]["yes"]["terms"] for labels in (("yes",), None))
+    assert [{**t, "examples": None} for t in alone] == [{**t, "examples": None} for t in among]
+
+
+def test_few_documents_are_noted() -> None:
+    """ "no" has two documents, "yes" twelve."""
+    texts = ["bad film", "bad"] + [f"great {word}" for word in "abcdefghijkl"]
+    run = make_run(texts, model=KeywordPredictor("great"))
+    finish(run)
+    assert "Only 2 documents" in (run.result()["no"].note or "")
+    assert run.result()["yes"].note is None
+
+
+# --- documents ---
+
+
+def test_no_word_left_to_test_is_said_with_the_next_step() -> None:
+    with pytest.raises(DocumentsError, match="lower --min-occurrences"):
+        finish(make_run(["great film", "bad cast"], min_occurrences=2))
+
+
+def test_stop_words_are_no_candidates_but_stay_in_the_text() -> None:
+    """ "the" is in our short list: it is not tested, and the model still sees it."""
+    run = make_run(["the great film", "the film"], model=KeywordPredictor("the"), stop_words="short")
+    finish(run)
+    assert {t.term for t in run.result()["yes"].terms} == {"great", "film"}
+    assert run.result()["yes"].documents == 2
+
+
+def test_documents_with_too_many_words_are_counted_and_not_tested() -> None:
+    run = make_run(["great film", "bad film", "slow " * 30], max_words=10)
+    finish(run)
+    assert run.result().documents["skipped"] == {"more than 10 words": 1}
+    assert all(t.term != "slow" for e in run.result().explanations.values() for t in e.terms)
+
+
+def test_empty_documents_are_counted_and_reported() -> None:
+    run = make_run(["great film", " ", "", "bad film"])
+    finish(run)
+    assert run.result().documents["skipped"] == {"empty": 2}
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_a_sample_of_the_documents_is_the_same_in_any_order(share: float) -> None:
+    texts = reviews(40)
+    found = [explained(texts=some, sample_documents=share)["labels"] for some in (texts, texts[::-1])]
+    assert found[0] == found[1]
+    assert sum(e["documents"] for e in found[0].values()) == round(40 * share)
+
+
+@pytest.mark.parametrize("share", [0.0, -0.5, 1.5])
+def test_a_share_that_is_none_is_refused(share: float) -> None:
+    with pytest.raises(InputError, match="--sample-documents"):
+        finish(make_run(sample_documents=share))
+
+
+# --- budgets ---
+
+
+def test_a_budget_of_model_calls_ends_the_run_cleanly() -> None:
+    """The documents take 30; the run ends with the round in which the budget is passed."""
+    seen = finish(make_run(budget=Budget(max_model_calls=60)))
+    whole = finish(make_run())
+    assert seen[-1].finished and 0 < seen[-1].round < whole[-1].round
+    assert seen[-2].cost.predictor_texts >= 60 > seen[-3].cost.predictor_texts
+    assert not seen[-1].settled
+
+
+def test_a_budget_of_no_time_still_gives_a_result() -> None:
+    run = make_run(budget=Budget(max_seconds=0.0))
+    seen = finish(run)
+    assert seen[-1].finished and seen[-1].round == 0
+    assert run.result().settled is False
+
+
+def test_a_run_that_ran_out_of_budget_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+    """And then ends where a run without a budget does."""
+    finish(make_run(folder=tmp_path / "run", budget=Budget(max_model_calls=60)))
+    run = make_run(folder=tmp_path / "run", resume=True)
+    finish(run)
+    assert outcome(run) == explained()
+
+
+def test_the_budget_of_model_calls_is_not_passed_by_more_than_a_round(tmp_path: Path) -> None:
+    """Every text that the model is asked about counts, the evidence of a run folder included."""
+    model = Untouchable()
+    seen = finish(make_run(model=model, folder=tmp_path / "run", budget=Budget(max_model_calls=40)))
+    assert model.n_asked == seen[-1].cost.predictor_texts
+
+
+# --- a model that answers nonsense ---
+
+
+class Nonsense:
+    """A Predictor of an outside author, which is taken as it is."""
+
+    name, labels, has_probabilities, fingerprint = "nonsense", ("no", "yes"), True, "nonsense"
+
+    def __init__(self, fault: str) -> None:
+        self.fault = fault
+
+    def predict(self, texts):
+        rows = np.tile([0.25, 0.75], (len(texts), 1))
+        return {
+            "NaN": rows * np.nan,
+            "a row too few": rows[1:],
+            "a column too many": np.hstack([rows, rows]),
+            "no distribution": rows * 7,
+        }[self.fault]
+
+
+@pytest.mark.parametrize("fault", ["NaN", "a row too few", "a column too many", "no distribution"])
+def test_an_outside_predictor_is_checked_too(fault: str) -> None:
+    with pytest.raises(ModelError):
+        finish(make_run(model=Nonsense(fault)))
+
+
+def test_a_result_needs_a_run_that_ran() -> None:
+    with pytest.raises(AssertionError, match="snapshots"):
+        make_run().result()
