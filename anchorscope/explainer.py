@@ -134,7 +134,7 @@ class Explainer:
         """The anchors of one document: every word is tested, stop words and rare words too."""
         predictor = as_predictor(self.model, labels=self.labels)
         settings = self._settings()
-        if settings.test == "fixed":  # a yes or no about one document needs a test that can tell
+        if "test" not in (self.settings or {}) and settings.test == "fixed":  # one document needs a clear yes or no
             settings = replace(settings, test="sprt", max_samples=ONE_DOCUMENT_SAMPLES)
         words = split(text)
         positions = [position for position, term in enumerate(terms(words)) if term is not None]

@@ -8,7 +8,7 @@
                  draws fresh masks and takes its words from them: 2 passes a pair, whatever the samples
 
 A filling is asked with blocks of samples of many documents and answers the vocabulary numbers of the fills,
--1 where a word is kept. Equal requests to the perturbator are made once.
+-1 where a word is kept. Equal requests to the perturbator that stand side by side are made once.
 """
 
 from __future__ import annotations

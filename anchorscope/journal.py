@@ -11,7 +11,7 @@
     prefixes   label, term: the documents that a race has counted, in the order of priority
     evidence   label, term, document, position, anchor, perturbed text, whether the token is in it, whether it agreed
     texts      document, text: the documents of the evidence
-    moments    round, what was shown then: cost, and for each label its terms, regret and widest interval
+    moments    round, what was shown then: cost, and for each label its terms, regret and the mean width of intervals
 
 A kill at any point loses at most the round in flight. A lock file lets one process write at a time; readers need none.
 No text of a document is stored, but for the evidence of shown terms and the documents that it comes from.
@@ -79,6 +79,7 @@ class Journal:
         from filelock import FileLock, Timeout
 
         self._folder = folder
+        self.is_new = not (folder / FILE).exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = FileLock(folder / "lock")
@@ -100,8 +101,12 @@ class Journal:
         self._db.close()
         self._lock.release()
 
+    def holds_predictions(self) -> bool:
+        """Whether the model's answers about the documents are written down."""
+        return bool(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
+
     def discard(self) -> None:
-        """Remove a journal that holds no round: bad input leaves nothing behind."""
+        """Remove the journal: bad input leaves nothing behind."""
         self._db.close()
         for name in (FILE, FILE + "-wal", FILE + "-shm"):
             (self._folder / name).unlink(missing_ok=True)

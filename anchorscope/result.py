@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from html import escape
+from importlib import import_module
 from importlib.resources import files
 from math import inf, isfinite
 from pathlib import Path
@@ -102,8 +103,14 @@ class Result:
             raise MissingPackageError("pandas", "pandas", "Result.to_pandas()") from error
         return pandas.DataFrame(rows(self.explanations))
 
+    def plot(self) -> Any:
+        """A matplotlib figure: ranked bars with their intervals; ``.savefig("words.svg")`` for a paper."""
+        # By name, as below: the drawing stands above the result.
+        return import_module("anchorscope.report.plot").plot(self.explanations)
+
     def _repr_html_(self) -> str:
-        return html_table(self.explanations)
+        drawn: str = import_module("anchorscope.report.notebook").html(self.explanations, level=self.interval_level)
+        return drawn
 
 
 def rows(explanations: Mapping[str, Explanation]) -> list[dict[str, Any]]:

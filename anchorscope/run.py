@@ -96,7 +96,7 @@ class Run:
                 self._last = snapshot
                 yield snapshot
         except AnchorscopeError:
-            if journal and not journal.closed_rounds():
+            if journal and journal.is_new and not journal.holds_predictions():
                 journal.discard()
             raise
         finally:
@@ -163,7 +163,7 @@ class Run:
         cost += clock.spent()
         try:
             yield self._view(collection, strategy, ledger, number, cost)
-            while not self._budget.is_spent(cost + clock.total()):
+            while not self._budget.is_spent(cost + clock.running()):
                 round_ = strategy.next_round(ledger.tally)
                 if round_ is None:
                     break
@@ -253,7 +253,7 @@ class _Clock:
     """Time in pieces that add up."""
 
     def __init__(self) -> None:
-        self._start = self._last = monotonic()
+        self._last = monotonic()
 
     def spent(self) -> Cost:
         """The time since this was last asked."""
@@ -261,7 +261,7 @@ class _Clock:
         self._last, last = now, self._last
         return Cost(seconds=now - last)
 
-    def total(self) -> Cost:
+    def running(self) -> Cost:
         """The time since the last piece was taken, which is still open."""
         return Cost(seconds=monotonic() - self._last)
 

@@ -53,14 +53,14 @@ class Settings:
 
     keep: str = "shared"
     fill: str = "bank"
-    bank_pairs: int = 2
+    bank_pairs: int = 1
     bank_draw: str = "position"
     top_n: int = 50
     condition: str = "kept"
     robust: str = "keep"
 
     strategy: str = "race"
-    regret: float = 0.05
+    regret: float = 0.02
     order: str = "confidence"
     filter: str = "none"
     tau_tilde: bool = False
@@ -77,6 +77,8 @@ class Settings:
         for field in fields(self):  # plain values, so that a setting read back from JSON is equal
             value = getattr(self, field.name)
             object.__setattr__(self, field.name, value.item() if hasattr(value, "item") else value)
+            if field.type == "int" and not isinstance(getattr(self, field.name), int):
+                raise InputError(f"{_option(field.name)} must be a whole number, not {value!r}.")
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))
         for name, known in _NAMED.items():
@@ -180,6 +182,7 @@ _RANGES: Mapping[str, tuple[float, float, bool]] = MappingProxyType(
         "omega": (0, 1, True),
         "round_size": (1, _ANY, True),
         "min_occurrences": (1, _ANY, True),
+        "sample_documents": (1e-9, 1, True),
         "max_words": (1, _ANY, True),
     }
 )

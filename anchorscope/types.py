@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -149,6 +150,12 @@ class Snapshot:
 
     def __getitem__(self, label: str) -> Explanation:
         return self.explanations[label]
+
+    def _repr_html_(self) -> str:
+        # By name, when a notebook asks: the drawing stands above the values.
+        notebook = import_module("anchorscope.report.notebook")
+        drawn: str = notebook.html(self.explanations, level=self.interval_level)
+        return drawn
 
 
 @runtime_checkable

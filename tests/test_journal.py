@@ -146,6 +146,33 @@ def test_a_refused_resume_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
     assert FinishedRun(tmp_path / "run").meta == before
 
 
+def test_a_refused_resume_does_not_remove_a_run_that_has_only_its_predictions(tmp_path: Path) -> None:
+    """All documents were predicted, which may have taken hours, and no round was closed: it is still somebody's run."""
+    finish(make_run(folder=tmp_path / "run"), rounds=0)
+    with pytest.raises(RunFolderError, match="seed was 0, now 9"):
+        finish(make_run(folder=tmp_path / "run", resume=True, seed=9))
+    assert (tmp_path / "run" / FILE).exists()
+
+
+def test_predictions_survive_a_model_that_fails_in_the_first_round(tmp_path: Path) -> None:
+    """A kill loses at most the round in flight; a model that is away for a moment should not lose more."""
+
+    class Away(WeightPredictor):
+        n_asked = 0
+
+        def predict(self, texts):
+            self.n_asked += 1
+            if self.n_asked == 2:
+                raise ConnectionError("the server is away")
+            return super().predict(texts)
+
+    model = Away(predictor().weights, bias=-0.05)
+    with pytest.raises(ModelError, match="the server is away"):
+        finish(make_run(folder=tmp_path / "run", model=model))
+    reader = FinishedRun(tmp_path / "run")
+    assert reader.documents_per_label().sum() == 30
+
+
 def test_labels_given_as_a_list_are_the_same_labels(tmp_path: Path) -> None:
     """Settings(labels=["yes"]) is what Explainer(settings={"labels": ["yes"]}) makes; JSON knows no tuples anyway."""
     finish(make_run(folder=tmp_path / "run", labels=["yes"]), rounds=1)

@@ -44,6 +44,11 @@ VARIANTS = {
 EVERY = pytest.mark.parametrize("variant", VARIANTS)
 
 
+def of(variant: str, **more) -> dict:
+    """Eighteen documents and the settings of a variant."""
+    return {"texts": reviews(18), **VARIANTS[variant], **more}
+
+
 @pytest.fixture(autouse=True)
 def early_start(monkeypatch) -> None:
     monkeypatch.setattr(race, "START", 4)
@@ -54,7 +59,7 @@ def expected() -> dict[str, dict]:
     """The outcome of each variant: one process, nothing changed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(race, "START", 4)
-        return {name: explained(**given) for name, given in VARIANTS.items()}
+        return {name: explained(**of(name)) for name in VARIANTS}
 
 
 # --- law 1 ---
@@ -65,12 +70,12 @@ def test_batches_change_nothing(variant: str, expected: dict, monkeypatch) -> No
     monkeypatch.setattr(fills, "REQUESTS", 5)
     monkeypatch.setattr(schedule, "PREDICTOR_TEXTS", 3)
     monkeypatch.setattr(schedule, "SHARED_BLOCK", 0.7)
-    assert explained(**VARIANTS[variant]) == expected[variant]
+    assert explained(**of(variant)) == expected[variant]
 
 
 @EVERY
 def test_two_workers_change_nothing(variant: str, expected: dict) -> None:
-    assert explained(workers=2, **VARIANTS[variant]) == expected[variant]
+    assert explained(workers=2, **of(variant)) == expected[variant]
 
 
 def test_two_workers_get_over_a_round_in_which_all_is_skipped() -> None:
@@ -88,25 +93,25 @@ def test_two_workers_get_over_a_round_in_which_all_is_skipped() -> None:
 
 @EVERY
 def test_the_order_of_the_input_changes_nothing(variant: str, expected: dict) -> None:
-    texts = reviews()
+    texts = reviews(18)
     random.Random(variant).shuffle(texts)
-    assert explained(texts=texts, **VARIANTS[variant]) == expected[variant]
+    assert explained(**of(variant, texts=texts)) == expected[variant]
 
 
 @EVERY
 def test_an_interruption_changes_nothing(variant: str, expected: dict, tmp_path: Path) -> None:
     """Left twice, at random rounds, and taken up again."""
-    first, second = sorted(random.Random(variant).sample(range(8), 2))
-    finish(make_run(folder=tmp_path / "run", **VARIANTS[variant]), rounds=first)
-    finish(make_run(folder=tmp_path / "run", resume=True, **VARIANTS[variant]), rounds=second)
-    last = make_run(folder=tmp_path / "run", resume=True, **VARIANTS[variant])
+    first, second = sorted(random.Random(variant).sample(range(5), 2))
+    finish(make_run(folder=tmp_path / "run", **of(variant)), rounds=first)
+    finish(make_run(folder=tmp_path / "run", resume=True, **of(variant)), rounds=second)
+    last = make_run(folder=tmp_path / "run", resume=True, **of(variant))
     finish(last)
     assert outcome(last) == expected[variant]
 
 
 def test_a_finished_run_can_be_resumed_without_one_more_test(tmp_path: Path, expected: dict) -> None:
-    cost = finish(make_run(folder=tmp_path / "run"))[-1].cost
-    again = make_run(folder=tmp_path / "run", resume=True)
+    cost = finish(make_run(folder=tmp_path / "run", **of("plain")))[-1].cost
+    again = make_run(folder=tmp_path / "run", resume=True, **of("plain"))
     assert finish(again)[-1].cost.tests == cost.tests
     assert outcome(again) == expected["plain"]
 
@@ -169,9 +174,9 @@ def same(one: Tally, other: Tally) -> bool:
 
 @pytest.mark.parametrize("variant", ["plain", "paper's", "gain"])
 def test_the_order_of_the_scan_changes_no_tally_where_tau_tilde_is_off(variant: str) -> None:
-    whole = tally_of(make_run(**VARIANTS[variant]))
+    whole = tally_of(make_run(**of(variant)))
     for order, round_size in (("confidence-ascending", 1), ("random", 7), ("length", 30)):
-        assert same(tally_of(make_run(order=order, **{**VARIANTS[variant], "round_size": round_size})), whole)
+        assert same(tally_of(make_run(order=order, **{**of(variant), "round_size": round_size})), whole)
 
 
 def test_with_tau_tilde_the_order_may_change_the_tally() -> None:

@@ -69,7 +69,7 @@ class Corpus:
 
 
 def settings(**given: object) -> Settings:
-    return preset("fast", **{"top_k": K, "round_size": 32, **given})
+    return preset("fast", **{"top_k": K, "round_size": 32, "regret": 0.05, **given})
 
 
 @pytest.fixture(autouse=True)

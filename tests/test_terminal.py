@@ -172,7 +172,7 @@ def test_progress_lines_are_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_document_with_its_anchors_marked() -> None:
-    words = (LocalAnchor("A", (0, 1), False, True, 5, 10), LocalAnchor("great", (2, 7), True, False, 49, 50))
+    words = (LocalAnchor("A", (0, 1), False, True, 5, 10, 0.0), LocalAnchor("great", (2, 7), True, False, 49, 50, 0.2))
     table = local_table(LocalExplanation("A great film", "positive", 0.9, words), 60).plain
     assert table.splitlines()[:2] == ["positive · probability 0.900", "A [great] film"]
     assert "●?" in table and "49/50" in table

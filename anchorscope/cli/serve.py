@@ -100,7 +100,8 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
     from anchorscope.report.view import waiting_data
     from anchorscope.run import Run, refuse_existing
 
-    settings, folder, resume = explain._settings(given), given.get("out", scratch / "run"), "resume" in given
+    settings, resume = explain._settings(given), "resume" in given
+    folder = given.get("out", scratch / (Path(given["documents"][0]).stem or "run"))
     refuse_existing(folder, resume)
     with waiting(given, "reading documents and model"):
         documents = read_files(given["documents"], **explain._chosen(given, (*explain.READING, "label_column")))

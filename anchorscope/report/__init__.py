@@ -5,4 +5,9 @@ terminal     the live table, and plain lines of progress where there is no termi
 local        one document's own anchors
 json_lines   a line of JSON a snapshot
 flat         CSV, Markdown and JSON, a row a term
+view         all that the page shows of a run, as plain values
+page         the static report: one HTML file
+live, guard  the live page: a server, and who may ask it
+notebook     static HTML, and a display that follows a run
+plot         pictures for papers
 """

@@ -136,7 +136,7 @@ class Bucket:
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP for strangers: whoever sends no request in time is let go, and idle ones make room for others."""
+    """HTTP for strangers: whoever has sent no request in time is let go, and sooner where others need the room."""
 
     def connection_made(self, transport: Any) -> None:
         """Called by asyncio."""
@@ -148,7 +148,7 @@ class PatientProtocol(H11Protocol):
                     other._let_go()
 
     def _let_go(self) -> None:
-        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
+        if self.cycle is None and not self.transport.is_closing():
             self.transport.close()
 
 

@@ -161,22 +161,21 @@ def show() -> Iterator[Callable[[LiveRun], str]]:
 @pytest.fixture(scope="session")
 def big_run(data: tuple[Any, Reviews], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten thousand documents: the reviews, and pairs of them."""
-    from anchorscope.run import Budget
-
     model, explained = data
     training, _ = reviews(0)
     texts = [*training.texts, *explained.texts]
     texts += [f"{a} {b}" for a, b in pairwise(texts)]
-    folder = tmp_path_factory.mktemp("runs") / "big"
+    folder, budget = tmp_path_factory.mktemp("runs") / "big", UntilStopped()
     run = Run(
         read_texts(texts[:10_000]),
         as_predictor(model),
         CorpusPerturbator(top_n=50),
         preset("fast", min_occurrences=3),
         folder=folder,
-        budget=Budget(max_model_calls=20_000),
+        budget=budget,
     )
-    for _ in run.snapshots():
-        pass
+    for snapshot in run.snapshots():
+        if snapshot.round == 4:
+            budget.asked.set()
     run.result().save(folder)
     return folder

@@ -58,6 +58,7 @@ def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any
     watched.page.wait_for_timeout(600)
     assert fact(watched, "tests") == tests and fact(watched, "state") == "paused"
     watched.page.get_by_role("button", name="Resume").click()
+    watched.page.get_by_role("button", name="Pause").wait_for()
     watched.until("document.querySelector('.move.up, .move.down, .move.new') !== null", 30)
     watched.shot("live-running")
     watched.page.get_by_label("Ranked by").select_option("sq")

@@ -293,3 +293,13 @@ def test_ten_thousand_documents_are_painted_within_a_second(
         best.append(watched.page.evaluate(entry))
     print(f"first paint of {path.stat().st_size:,} bytes after {min(best):.0f} ms")
     assert min(best) < 1000
+
+
+def test_rows_keep_their_places_while_intervals_overlap(open_page: Any, report: tuple[str, Result]) -> None:
+    """b overtakes a but their intervals overlap: the rows stay. c is surely better than both: it moves up."""
+    watched = open_page(report[0])
+    rows = """(entries) => keepRows(["a", "b", "c"], entries.map(([term, low, high], i) =>
+        ({ term, low, high, score: (low + high) / 2, rank: i + 1 }))).map((entry) => entry.term)"""
+    assert watched.page.evaluate(rows, [["b", 3, 6], ["a", 2, 5], ["c", 1, 4]]) == ["a", "b", "c"]
+    assert watched.page.evaluate(rows, [["c", 7, 9], ["b", 3, 6], ["a", 2, 5]]) == ["c", "a", "b"]
+    assert watched.page.evaluate(rows, [["b", 5, 6], ["d", 4, 6], ["a", 1, 2]]) == ["b", "d", "a"]

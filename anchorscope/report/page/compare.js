@@ -4,32 +4,94 @@
 
 function compareView(main) {
   const other = page.data.other;
-  const picker = el("input", { type: "file", accept: ".json,application/json", on: { change: (event) => readOther(event.target.files[0]) } });
-  const chooser = el("label", { class: "field file" }, el("span", {}, other ? "Another run" : "A second run: its result.json"), picker);
+  const picker = el("input", {
+    type: "file",
+    accept: ".json,application/json",
+    on: { change: (event) => readOther(event.target.files[0]) },
+  });
+  const chooser = el(
+    "label",
+    { class: "field file" },
+    el("span", {}, other ? "Another run" : "A second run: its result.json"),
+    picker,
+  );
   if (!other) {
-    main.replaceChildren(el("div", { class: "tools" }, chooser), el("p", { class: "empty" }, "Choose the result.json of another run: it is read here and goes nowhere. Or make the page with: anchorscope report RUN --against OTHER."));
+    main.replaceChildren(
+      el("div", { class: "tools" }, chooser),
+      el(
+        "p",
+        { class: "empty" },
+        "Choose the result.json of another run: it is read here and goes nowhere. Or make the page with: anchorscope report RUN --against OTHER.",
+      ),
+    );
     return;
   }
-  const names = explained().map((label) => label.name).filter((name) => other.labels[name]);
+  const names = explained()
+    .map((label) => label.name)
+    .filter((name) => other.labels[name]);
   const compared = names.map((name) => ({ name, changes: changes(name) }));
-  const differ = ["model", "aggregation", "strategy", "perturbator", "seed"].map((key) => [key, key === "model" ? page.data.about.model : settings()[key], key === "model" ? other.model?.name : other.settings?.[key]])
+  const differ = ["model", "aggregation", "strategy", "perturbator", "seed"]
+    .map((key) => [
+      key,
+      key === "model" ? page.data.about.model : settings()[key],
+      key === "model" ? other.model?.name : other.settings?.[key],
+    ])
     .filter(([, ours, theirs]) => theirs !== undefined && ours !== undefined && ours !== theirs);
   main.replaceChildren(
-    el("div", { class: "tools" }, chooser, el("span", { class: "grow" }), downloads("compare", () => compared.flatMap(({ name, changes: all }) => all.map((change) => ({ label: name, ...change }))))),
-    el("p", { class: "lead" }, "Left ", el("b", {}, bdi(page.data.name)), ", right ", el("b", {}, bdi(other.name)), ". ",
-      differ.length ? differ.map(([key, ours, theirs]) => el("span", { class: "difference" }, `${key}: `, bdi(ours), " → ", bdi(theirs))) : "Same model name and settings."),
-    names.length ? el("div", { class: "slopes" }, compared.map(({ name, changes: all }) => slope(name, all))) : el("p", { class: "empty" }, "The two runs share no label."));
+    el(
+      "div",
+      { class: "tools" },
+      chooser,
+      el("span", { class: "grow" }),
+      downloads("compare", () =>
+        compared.flatMap(({ name, changes: all }) => all.map((change) => ({ label: name, ...change }))),
+      ),
+    ),
+    el(
+      "p",
+      { class: "lead" },
+      "Left ",
+      el("b", {}, bdi(page.data.name)),
+      ", right ",
+      el("b", {}, bdi(other.name)),
+      ". ",
+      differ.length
+        ? differ.map(([key, ours, theirs]) =>
+            el("span", { class: "difference" }, `${key}: `, bdi(ours), " → ", bdi(theirs)),
+          )
+        : "Same model name and settings.",
+    ),
+    names.length
+      ? el(
+          "div",
+          { class: "slopes" },
+          compared.map(({ name, changes: all }) => slope(name, all)),
+        )
+      : el("p", { class: "empty" }, "The two runs share no label."),
+  );
 }
 
 async function readOther(file) {
   try {
     const values = JSON.parse(await file.text());
-    if (values.schema !== 1 || typeof values.labels !== "object" || !Object.values(values.labels).every((label) => Array.isArray(label.terms))) throw new Error("no result of this version");
-    page.data.other = { name: file.name, labels: values.labels, settings: values.settings ?? {}, model: values.model ?? {} };
+    if (
+      values.schema !== 1 ||
+      typeof values.labels !== "object" ||
+      !Object.values(values.labels).every((label) => Array.isArray(label.terms))
+    )
+      throw new Error("no result of this version");
+    page.data.other = {
+      name: file.name,
+      labels: values.labels,
+      settings: values.settings ?? {},
+      model: values.model ?? {},
+    };
     draw();
   } catch (error) {
     say(`The file cannot be read: ${error.message}`);
-    document.querySelector(".empty, .lead")?.replaceChildren(`The file cannot be read: ${visible(error.message)}. It takes the result.json of a run.`);
+    document
+      .querySelector(".empty, .lead")
+      ?.replaceChildren(`The file cannot be read: ${visible(error.message)}. It takes the result.json of a run.`);
   }
 }
 
@@ -41,7 +103,8 @@ function changes(name) {
   const after = new Map(theirs.map((entry, i) => [String(entry.term), i + 1]));
   return [...new Set([...before.keys(), ...after.keys()])].map((term) => {
     const [from, to] = [before.get(term) ?? null, after.get(term) ?? null];
-    const change = from === null ? "appeared" : to === null ? "vanished" : to < from ? "rose" : to > from ? "fell" : "stayed";
+    const change =
+      from === null ? "appeared" : to === null ? "vanished" : to < from ? "rose" : to > from ? "fell" : "stayed";
     return { term, before: from, after: to, change };
   });
 }
@@ -51,14 +114,63 @@ function slope(name, all) {
   const n = Math.max(...all.map((one) => Math.max(one.before ?? 0, one.after ?? 0)));
   const [w, line, left, right] = [520, 26, 190, 330];
   const y = (rank) => rank * line;
-  const side = (one, rank, x, anchor) => rank === null ? null : svg("a", { href: termAddress(name, one.term), class: one.change },
-    svg("text", { x, y: y(rank) + 4, "text-anchor": anchor, direction: "ltr" }, anchor === "end" ? `${visible(shortened(one.term))}  ${rank}` : `${rank}  ${visible(shortened(one.term))}`));
-  const counts = ["rose", "fell", "appeared", "vanished", "stayed"].map((change) => [change, all.filter((one) => one.change === change).length]);
-  return el("section", { class: `slope ${colour(label)}` }, el("h2", {}, bdi(name)),
-    el("ul", { class: "key" }, counts.map(([change, count]) => el("li", { class: change }, el("span", { class: "glyph", "aria-hidden": "true" }, { rose: "▲", fell: "▼", appeared: "+", vanished: "−", stayed: "=" }[change]), ` ${change} ${count}`))),
-    svg("svg", { viewBox: `0 0 ${w} ${y(n) + line}`, role: "img", "aria-label": `Ranks of ${name} in both runs. ${all.map((one) => `${visible(one.term)} ${one.change}`).join(", ")}` },
-      all.map((one) => one.before !== null && one.after !== null ? svg("line", { class: `slopeline ${one.change}`, x1: left + 10, x2: right - 10, y1: y(one.before), y2: y(one.after) }) : null),
-      all.map((one) => [side(one, one.before, left, "end"), side(one, one.after, right, "start")])));
+  const side = (one, rank, x, anchor) =>
+    rank === null
+      ? null
+      : svg(
+          "a",
+          { href: termAddress(name, one.term), class: one.change },
+          svg(
+            "text",
+            { x, y: y(rank) + 4, "text-anchor": anchor, direction: "ltr" },
+            anchor === "end" ? `${visible(shortened(one.term))}  ${rank}` : `${rank}  ${visible(shortened(one.term))}`,
+          ),
+        );
+  const counts = ["rose", "fell", "appeared", "vanished", "stayed"].map((change) => [
+    change,
+    all.filter((one) => one.change === change).length,
+  ]);
+  return el(
+    "section",
+    { class: `slope ${colour(label)}` },
+    el("h2", {}, bdi(name)),
+    el(
+      "ul",
+      { class: "key" },
+      counts.map(([change, count]) =>
+        el(
+          "li",
+          { class: change },
+          el(
+            "span",
+            { class: "glyph", "aria-hidden": "true" },
+            { rose: "▲", fell: "▼", appeared: "+", vanished: "−", stayed: "=" }[change],
+          ),
+          ` ${change} ${count}`,
+        ),
+      ),
+    ),
+    svg(
+      "svg",
+      {
+        viewBox: `0 0 ${w} ${y(n) + line}`,
+        role: "img",
+        "aria-label": `Ranks of ${name} in both runs. ${all.map((one) => `${visible(one.term)} ${one.change}`).join(", ")}`,
+      },
+      all.map((one) =>
+        one.before !== null && one.after !== null
+          ? svg("line", {
+              class: `slopeline ${one.change}`,
+              x1: left + 10,
+              x2: right - 10,
+              y1: y(one.before),
+              y2: y(one.after),
+            })
+          : null,
+      ),
+      all.map((one) => [side(one, one.before, left, "end"), side(one, one.after, right, "start")]),
+    ),
+  );
 }
 
 const shortened = (term) => (term.length > 20 ? `${term.slice(0, 19)}…` : term);

@@ -28,9 +28,12 @@ function fill(element, { on = {}, css = {}, ...attributes }, children) {
 const bdi = (text) => el("bdi", { dir: "auto" }, visible(text));
 
 /** Controls that turn the direction of writing are shown, not obeyed. */
-const visible = (text) => String(text).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+const visible = (text) =>
+  String(text).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 
-const setText = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+const setText = (element, text) => {
+  if (element.textContent !== text) element.textContent = text;
+};
 
 const whole = (n) => Math.round(n).toLocaleString("en");
 const percent = (share) => (share === null || share === undefined ? "–" : `${Math.round(share * 100)}%`);
@@ -50,12 +53,15 @@ function unitOf(values) {
   return most > 0 && most < 0.1 ? 3 * Math.floor(Math.log10(most) / 3) : 0;
 }
 
-const inUnit = (x, unit) => (x === null || x === undefined ? "–" : (x / 10 ** unit).toPrecision(Math.abs(x / 10 ** unit) < 1 ? 2 : 3));
+const inUnit = (x, unit) =>
+  x === null || x === undefined ? "–" : (x / 10 ** unit).toPrecision(Math.abs(x / 10 ** unit) < 1 ? 2 : 3);
 
 function clock(seconds) {
   const s = Math.round(seconds);
   const two = (n) => String(n).padStart(2, "0");
-  return s >= 3600 ? `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}` : `${Math.floor(s / 60)}:${two(s % 60)}`;
+  return s >= 3600
+    ? `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`
+    : `${Math.floor(s / 60)}:${two(s % 60)}`;
 }
 
 /** Links that save rows as JSON and as CSV; the rows are made when a link is clicked. */
@@ -66,20 +72,41 @@ function downloads(name, rows) {
     setTimeout(() => URL.revokeObjectURL(url), 60000);
   };
   const link = (ending, type, write) =>
-    el("a", { href: "#", class: "download", download: `${name}.${ending}`, "aria-label": `This view as ${ending.toUpperCase()}`,
-      on: { click: save(type, write) } }, ending.toUpperCase());
-  return el("span", { class: "downloads" },
-    link("json", "application/json", (all) => JSON.stringify(all, null, 2)), link("csv", "text/csv", csv));
+    el(
+      "a",
+      {
+        href: "#",
+        class: "download",
+        download: `${name}.${ending}`,
+        "aria-label": `This view as ${ending.toUpperCase()}`,
+        on: { click: save(type, write) },
+      },
+      ending.toUpperCase(),
+    );
+  return el(
+    "span",
+    { class: "downloads" },
+    link("json", "application/json", (all) => JSON.stringify(all, null, 2)),
+    link("csv", "text/csv", csv),
+  );
 }
 
 /** Comma-separated values; a text that a spreadsheet would run as a formula has an apostrophe before it. */
 function csv(rows) {
   const names = [...new Set(rows.flatMap(Object.keys))];
   const cell = (value) => {
-    const text = value === null || value === undefined ? "" : typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+    const text =
+      value === null || value === undefined
+        ? ""
+        : typeof value === "string" && /^[=+\-@\t\r]/.test(value)
+          ? `'${value}`
+          : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return [names, ...rows.map((row) => names.map((name) => row[name]))].map((line) => line.map(cell).join(",")).join("\n") + "\n";
+  return (
+    [names, ...rows.map((row) => names.map((name) => row[name]))].map((line) => line.map(cell).join(",")).join("\n") +
+    "\n"
+  );
 }
 
 /** A text with some of its spans as elements; `make` gets the span and its text. */
@@ -95,8 +122,11 @@ function marked(text, spans, make) {
 }
 
 function select(label, value, options, change) {
-  const control = el("select", { on: { change: (event) => change(event.target.value) } },
-    options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)));
+  const control = el(
+    "select",
+    { on: { change: (event) => change(event.target.value) } },
+    options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)),
+  );
   return el("label", { class: "field" }, el("span", {}, label), control);
 }
 

@@ -2,7 +2,15 @@
 
 /* The frame: header, tabs, drawing the view that the address names, and where the data come from. */
 
-const VIEWS = { words: ["Words", wordsView], documents: ["Documents", documentsView], curves: ["Curves", curvesView], table: ["All terms", tableView], compare: ["Compare", compareView], try: ["Try it", tryView], term: [null, termView] };
+const VIEWS = {
+  words: ["Words", wordsView],
+  documents: ["Documents", documentsView],
+  curves: ["Curves", curvesView],
+  table: ["All terms", tableView],
+  compare: ["Compare", compareView],
+  try: ["Try it", tryView],
+  term: [null, termView],
+};
 
 let drawn = null; // the address that is on the screen
 
@@ -29,13 +37,45 @@ function draw() {
 function header() {
   const { about, name } = page.data;
   const labels = explained();
-  const listed = labels.slice(0, 4).flatMap((label, i) => [i ? (i === Math.min(labels.length, 4) - 1 && labels.length <= 4 ? " or " : ", ") : "", el("span", { class: `labelname ${colour(label.number)}` }, bdi(label.name))]);
+  const listed = labels
+    .slice(0, 4)
+    .flatMap((label, i) => [
+      i ? (i === Math.min(labels.length, 4) - 1 && labels.length <= 4 ? " or " : ", ") : "",
+      el("span", { class: `labelname ${colour(label.number)}` }, bdi(label.name)),
+    ]);
   document.title = `${visible(about.model)} – Anchorscope`;
   const told = figures().map(([key, value]) => el("div", {}, el("dt", {}, key), el("dd", {}, value)));
   const parts = [
-    el("div", { class: "brand" }, el("span", { class: "logo", "aria-hidden": "true" }, el("i"), el("i"), el("i")), el("span", {}, "Anchorscope"), el("span", { class: "quiet run" }, bdi(name ?? "")), el("span", { class: "grow" }), controls(),
-      el("button", { type: "button", class: "icon", "aria-label": "Light or dark", title: "Light or dark", on: { click: () => theme.toggle() } }, "◐")),
-    el("h1", {}, "Which words make ", el("span", { class: "model" }, bdi(about.model)), " say ", listed, labels.length > 4 ? ` or ${labels.length - 4} others` : "", "?"),
+    el(
+      "div",
+      { class: "brand" },
+      el("span", { class: "logo", "aria-hidden": "true" }, el("i"), el("i"), el("i")),
+      el("span", {}, "Anchorscope"),
+      el("span", { class: "quiet run" }, bdi(name ?? "")),
+      el("span", { class: "grow" }),
+      controls(),
+      el(
+        "button",
+        {
+          type: "button",
+          class: "icon",
+          "aria-label": "Light or dark",
+          title: "Light or dark",
+          on: { click: () => theme.toggle() },
+        },
+        "◐",
+      ),
+    ),
+    el(
+      "h1",
+      {},
+      "Which words make ",
+      el("span", { class: "model" }, bdi(about.model)),
+      " say ",
+      listed,
+      labels.length > 4 ? ` or ${labels.length - 4} others` : "",
+      "?",
+    ),
     el("dl", { class: "about" }, told),
     page.live && !page.live.done ? progress() : null,
     page.live?.error ? el("p", { class: "error", role: "alert" }, visible(page.live.error)) : null,
@@ -55,41 +95,93 @@ function figures() {
     ["tests", whole(about.cost.tests)],
     ["model calls", whole(about.cost.predictor_texts)],
     ["time", clock(about.cost.seconds)],
-    ["state", el("span", { class: `standing ${about.settled ? "settled" : ""}` }, page.live && !page.live.done ? page.live.state : about.settled ? "settled" : `${settled} of ${explained().length} settled`)],
+    [
+      "state",
+      el(
+        "span",
+        { class: `standing ${about.settled && page.live?.state !== "paused" ? "settled" : ""}` },
+        page.live && !page.live.done && !(about.settled && page.live.state === "running")
+          ? page.live.state
+          : about.settled
+            ? "settled"
+            : `${settled} of ${explained().length} settled`,
+      ),
+    ],
   ];
 }
 
 function controls() {
   if (!page.live || page.live.done || !page.live.controls) return null;
   const button = (action, text) => el("button", { type: "button", on: { click: () => control(action) } }, text);
-  return el("span", { class: "controls" }, page.live.state === "paused" ? button("resume", "Resume") : button("pause", "Pause"), button("stop", "Stop"));
+  return el(
+    "span",
+    { class: "controls" },
+    page.live.state === "paused" ? button("resume", "Resume") : button("pause", "Pause"),
+    button("stop", "Stop"),
+  );
 }
 
 function progress() {
   const planned = page.live.snapshot?.tests_planned ?? 0;
   const { tests } = page.data.about.cost;
   const share = tests ? tests / (tests + planned) : 0;
-  return el("div", { class: `progress ${page.live.state}`, role: "progressbar", "aria-label": "Tests done, of those that may be needed", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) }, el("span", { css: { width: `${share * 100}%` } }));
+  return el(
+    "div",
+    {
+      class: `progress ${page.live.state}`,
+      role: "progressbar",
+      "aria-label": "Tests done, of those that may be needed",
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-valuenow": Math.round(share * 100),
+    },
+    el("span", { css: { width: `${share * 100}%` } }),
+  );
 }
 
 function tabs(current) {
   const by = state().by;
-  document.getElementById("tabs").replaceChildren(...Object.entries(VIEWS).filter(([name, [title]]) => title && (name !== "try" || page.live?.canTry)).map(([name, [title]]) =>
-    el("a", { href: address(name, { by: name === "words" || name === "table" ? by : null }), "aria-current": name === current || (current === "term" && name === "words") ? "page" : null }, title)));
+  document.getElementById("tabs").replaceChildren(
+    ...Object.entries(VIEWS)
+      .filter(([name, [title]]) => title && (name !== "try" || page.live?.canTry))
+      .map(([name, [title]]) =>
+        el(
+          "a",
+          {
+            href: address(name, { by: name === "words" || name === "table" ? by : null }),
+            "aria-current": name === current || (current === "term" && name === "words") ? "page" : null,
+          },
+          title,
+        ),
+      ),
+  );
   const [nav, here] = [document.getElementById("tabs"), document.querySelector("#tabs [aria-current]")];
   if (here && nav.scrollWidth > nav.clientWidth) nav.scrollLeft = here.offsetLeft - nav.clientWidth / 3;
 }
 
 function footer() {
-  const keys = [["1–6", "views"], ["/", "search"], ["arrows", "from term to term"], ["Esc", "back"]];
-  document.getElementById("footer").replaceChildren(el("p", {}, "Anchorscope ", page.data.about.versions?.anchorscope ?? ""), el("p", { class: "keys" }, keys.map(([key, what]) => [el("kbd", {}, key), ` ${what} `])));
+  const keys = [
+    ["1–6", "views"],
+    ["/", "search"],
+    ["arrows", "from term to term"],
+    ["Esc", "back"],
+  ];
+  document.getElementById("footer").replaceChildren(
+    el("p", {}, "Anchorscope ", page.data.about.versions?.anchorscope ?? ""),
+    el(
+      "p",
+      { class: "keys" },
+      keys.map(([key, what]) => [el("kbd", {}, key), ` ${what} `]),
+    ),
+  );
 }
 
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
   const links = document.querySelectorAll("#tabs a");
   if (event.key >= "1" && event.key <= String(links.length)) links[event.key - 1].click();
-  else if (event.key === "Escape" && ["term", "documents"].includes(state().view)) document.querySelector(".back")?.click();
+  else if (event.key === "Escape" && ["term", "documents"].includes(state().view))
+    document.querySelector(".back")?.click();
   else if (event.key === "/") {
     event.preventDefault();
     if (!document.getElementById("search")) location.hash = address("table", { by: state().by });
@@ -100,7 +192,11 @@ function keys(event) {
 /* --- where the data come from --- */
 
 async function post(path, values) {
-  const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(values) });
+  const answer = await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(values),
+  });
   const said = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(said.error ?? `The server answered ${answer.status}.`);
   return said;
@@ -113,7 +209,9 @@ async function startLive() {
   await refresh();
   const events = new EventSource("/events");
   events.onmessage = (event) => take(JSON.parse(event.data));
-  events.onerror = () => { if (events.readyState === EventSource.CLOSED) say("The connection to the run is closed."); };
+  events.onerror = () => {
+    if (events.readyState === EventSource.CLOSED) say("The connection to the run is closed.");
+  };
 }
 
 /** The whole view again: what an event does not carry. */
@@ -128,7 +226,8 @@ async function refresh() {
     page.history = fresh.history ?? [];
     page.live.fetched = fresh.about.rounds;
     page.live.at = performance.now();
-    if (state().view === "try" && drawn?.startsWith("try")) header(); // nobody's typing is taken away
+    if (state().view === "try" && drawn?.startsWith("try"))
+      header(); // nobody's typing is taken away
     else draw();
     footer();
   } finally {
@@ -153,8 +252,16 @@ function take({ snapshot, ...rest }) {
   if (page.live.state !== was) say(`The run is ${page.live.state}.`);
   if (state().view === "words" && document.getElementById("panels")) updateWords();
   const stale = snapshot && snapshot.round !== page.live.fetched;
-  const needs = state().view !== "words" || aggregation() !== settings().aggregation || Boolean(state().against) || !page.data.terms;
-  if (page.live.done ? page.live.round !== page.live.final : stale && needs && state().view !== "try" && performance.now() - (page.live.at ?? 0) > 3000) {
+  const needs =
+    state().view !== "words" ||
+    aggregation() !== settings().aggregation ||
+    Boolean(state().against) ||
+    !page.data.terms;
+  if (
+    page.live.done
+      ? page.live.round !== page.live.final
+      : stale && needs && state().view !== "try" && performance.now() - (page.live.at ?? 0) > 3000
+  ) {
     if (page.live.done) page.live.final = page.live.round;
     refresh();
   }

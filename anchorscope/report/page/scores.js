@@ -40,12 +40,18 @@ const FORMULAS = {
   },
   base: (terms, label) =>
     terms.labels[label].documents.map((n, i) =>
-      ratio(n, terms.labels.reduce((sum, column) => sum + column.documents[i], 0))),
+      ratio(
+        n,
+        terms.labels.reduce((sum, column) => sum + column.documents[i], 0),
+      ),
+    ),
 };
 
 function entropy(weights) {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  return Math.abs(weights.reduce((sum, weight) => (weight > 0 ? sum + (weight / total) * Math.log(weight / total) : sum), 0));
+  return Math.abs(
+    weights.reduce((sum, weight) => (weight > 0 ? sum + (weight / total) * Math.log(weight / total) : sum), 0),
+  );
 }
 
 /** Scores of all terms of one label. */
@@ -57,26 +63,30 @@ function scoresOf(terms, name, label, alpha) {
 function ranking(terms, scores, label) {
   const { occurrences } = terms.labels[label];
   const numbers = scores.map((_, i) => i).filter((i) => occurrences[i] > 0);
-  return numbers.sort((a, b) =>
-    (Math.abs(scores[a] - scores[b]) < 1e-14 ? 0 : scores[b] - scores[a]) || occurrences[b] - occurrences[a] || a - b);
+  return numbers.sort(
+    (a, b) =>
+      (Math.abs(scores[a] - scores[b]) < 1e-14 ? 0 : scores[b] - scores[a]) || occurrences[b] - occurrences[a] || a - b,
+  );
 }
 
-/** The entries of a list in the order of their rows: an entry keeps its row while its rank may still be that one.
- *
- * Its best rank is behind all whose interval lies above its own, its worst one before all whose interval lies below.
+/** The entries of a list in the order of their rows: they stay in order until an interval lies wholly above another.
+ * Terms that are new come in at their rank.
  */
 function keepRows(previous, list) {
-  const rows = new Array(list.length).fill(null);
-  const waiting = [];
-  const before = new Map(previous.map((term, row) => [term, row]));
-  for (const entry of list) {
-    const row = before.get(entry.term);
-    const best = list.filter((other) => bound(other, "low") > bound(entry, "high")).length;
-    const worst = list.length - 1 - list.filter((other) => bound(other, "high") < bound(entry, "low")).length;
-    if (row !== undefined && row < list.length && best <= row && row <= worst) rows[row] = entry;
-    else waiting.push(entry);
-  }
-  return rows.map((entry) => entry ?? waiting.shift());
+  const now = new Map(list.map((entry) => [entry.term, entry]));
+  const rows = inOrder(previous.filter((term) => now.has(term)).map((term) => now.get(term)));
+  for (const entry of list) if (!rows.includes(entry)) rows.splice(entry.rank - 1, 0, entry);
+  return inOrder(rows);
 }
 
-const bound = (entry, side) => entry[side] ?? (entry.low === null ? (side === "low" ? -Infinity : Infinity) : entry.score);
+/** Rows filled from the top, each with the first entry left that no other one left is surely better than. */
+function inOrder(entries) {
+  const left = [...entries];
+  return entries.map(() => {
+    const next = left.findIndex((entry) => !left.some((other) => bound(other, "low") > bound(entry, "high")));
+    return left.splice(next, 1)[0];
+  });
+}
+
+const bound = (entry, side) =>
+  entry[side] ?? (entry.low === null ? (side === "low" ? -Infinity : Infinity) : entry.score);

@@ -25,7 +25,8 @@ function adjust(values) {
 
 const settings = () => page.data.about.settings;
 const aggregation = () => (state().by in FORMULAS ? state().by : settings().aggregation);
-const explained = () => page.data.about.labels.map((label, i) => ({ ...label, number: i })).filter((label) => label.explained);
+const explained = () =>
+  page.data.about.labels.map((label, i) => ({ ...label, number: i })).filter((label) => label.explained);
 const labelNumber = (name) => page.data.about.labels.findIndex((label) => label.name === name);
 const colour = (number) => `c${number % 6}`;
 const termAddress = (label, term, by = state().by) => address("term", { label, term, by });
@@ -49,7 +50,7 @@ function entries(name, label, { against = false } = {}) {
       score: scores[i],
       low: at === undefined ? null : standing.low[at],
       high: at === undefined ? null : standing.high[at],
-      membership: at === undefined ? null : standing.membership?.[at] ?? null,
+      membership: at === undefined ? null : (standing.membership?.[at] ?? null),
       anchors: column.anchors[i],
       tested: column.anchors[i] + column.non_anchors[i],
       skipped: column.skipped[i],
@@ -63,18 +64,32 @@ function entries(name, label, { against = false } = {}) {
 function topEntries(name, label, k) {
   const shown = page.live?.snapshot?.labels[page.data.about.labels[label].name];
   if (shown && !page.live.snapshot.finished && name === settings().aggregation && k <= settings().top_k) {
-    return shown.terms.slice(0, k).map((term, row) => ({ ...term, rank: row + 1, low: term.interval[0], high: term.interval[1] }));
+    return shown.terms
+      .slice(0, k)
+      .map((term, row) => ({ ...term, rank: row + 1, low: term.interval[0], high: term.interval[1] }));
   }
   return entries(name, label).slice(0, k);
 }
 
 const theme = {
-  apply() { document.documentElement.dataset.theme = this.get() ?? ""; },
-  get() { try { return localStorage.getItem("anchorscope-theme"); } catch { return this.chosen; } },
+  apply() {
+    document.documentElement.dataset.theme = this.get() ?? "";
+  },
+  get() {
+    try {
+      return localStorage.getItem("anchorscope-theme");
+    } catch {
+      return this.chosen;
+    }
+  },
   toggle() {
     const dark = this.get() ? this.get() === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     this.chosen = dark ? "light" : "dark";
-    try { localStorage.setItem("anchorscope-theme", this.chosen); } catch { /* a page from disk may have no storage */ }
+    try {
+      localStorage.setItem("anchorscope-theme", this.chosen);
+    } catch {
+      /* a page from disk may have no storage */
+    }
     this.apply();
   },
 };

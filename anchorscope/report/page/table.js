@@ -2,7 +2,18 @@
 
 /* All terms, to search, sort and filter; another aggregation ranks them anew at once. */
 
-const COLUMNS = [["rank", "rank"], ["term", "term"], ["label", "class"], ["score", "score"], ["low", "low"], ["high", "high"], ["anchors", "anchor"], ["tested", "tested"], ["occurrences", "occurs"], ["documents", "documents"]];
+const COLUMNS = [
+  ["rank", "rank"],
+  ["term", "term"],
+  ["label", "class"],
+  ["score", "score"],
+  ["low", "low"],
+  ["high", "high"],
+  ["anchors", "anchor"],
+  ["tested", "tested"],
+  ["occurrences", "occurs"],
+  ["documents", "documents"],
+];
 const PAGE_ROWS = 100;
 
 function tableView(main) {
@@ -12,28 +23,68 @@ function tableView(main) {
   }
   const { q, label, least } = state();
   const labels = [["", "all"], ...explained().map((one) => [one.name, one.name])];
-  const typed = (name) => debounced(150, (event) => { adjust({ [name]: event.target.value, from: null }); });
+  const typed = (name) =>
+    debounced(150, (event) => {
+      adjust({ [name]: event.target.value, from: null });
+    });
   main.replaceChildren(
-    el("div", { class: "tools" },
-      el("label", { class: "field" }, el("span", {}, "Search"), el("input", { type: "search", id: "search", value: q ?? "", placeholder: "term …", dir: "auto", on: { input: typed("q") } })),
+    el(
+      "div",
+      { class: "tools" },
+      el(
+        "label",
+        { class: "field" },
+        el("span", {}, "Search"),
+        el("input", {
+          type: "search",
+          id: "search",
+          value: q ?? "",
+          placeholder: "term …",
+          dir: "auto",
+          on: { input: typed("q") },
+        }),
+      ),
       select("Class", label ?? "", labels, (value) => adjust({ label: value, from: null })),
-      select("Ranked by", aggregation(), Object.keys(FORMULAS).map((name) => [name, name]), (by) => adjust({ by })),
-      el("label", { class: "field" }, el("span", {}, "Occurs at least"), el("input", { type: "number", min: 0, value: least ?? "", on: { input: typed("least") } })),
-      el("span", { class: "grow" }), el("span", { class: "quiet count", id: "count" }), downloads("terms", tableRows)),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All terms" }, el("table", { class: "terms" }, el("thead"), el("tbody"))),
-    el("p", { class: "pages" }));
+      select(
+        "Ranked by",
+        aggregation(),
+        Object.keys(FORMULAS).map((name) => [name, name]),
+        (by) => adjust({ by }),
+      ),
+      el(
+        "label",
+        { class: "field" },
+        el("span", {}, "Occurs at least"),
+        el("input", { type: "number", min: 0, value: least ?? "", on: { input: typed("least") } }),
+      ),
+      el("span", { class: "grow" }),
+      el("span", { class: "quiet count", id: "count" }),
+      downloads("terms", tableRows),
+    ),
+    el(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "All terms" },
+      el("table", { class: "terms" }, el("thead"), el("tbody")),
+    ),
+    el("p", { class: "pages" }),
+  );
   updateTable();
 }
 
 function tableRows() {
   const { q, label, least, sort, way } = state();
   const search = (q ?? "").toLowerCase();
-  const rows = explained().filter((one) => !label || one.name === label).flatMap((one) =>
-    entries(aggregation(), one.number).map((entry) => ({ ...entry, label: one.name, labelNumber: one.number })))
+  const rows = explained()
+    .filter((one) => !label || one.name === label)
+    .flatMap((one) =>
+      entries(aggregation(), one.number).map((entry) => ({ ...entry, label: one.name, labelNumber: one.number })),
+    )
     .filter((entry) => entry.occurrences >= (Number(least) || 0) && entry.term.includes(search));
   const column = sort ?? "rank";
-  const sign = (way ?? (column === "rank" || column === "term" || column === "label" ? "up" : "down")) === "up" ? 1 : -1;
-  const compare = (a, b) => (typeof a === "string" ? (a < b ? -1 : a > b ? 1 : 0) : (a ?? -Infinity) - (b ?? -Infinity));
+  const sign =
+    (way ?? (column === "rank" || column === "term" || column === "label" ? "up" : "down")) === "up" ? 1 : -1;
+  const compare = (a, b) =>
+    typeof a === "string" ? (a < b ? -1 : a > b ? 1 : 0) : (a ?? -Infinity) - (b ?? -Infinity);
   return rows.sort((a, b) => sign * compare(a[column], b[column]) || a.rank - b.rank);
 }
 
@@ -44,11 +95,70 @@ function updateTable() {
   const start = Math.min(Number(from) || 0, Math.max(0, rows.length - 1));
   setText(document.getElementById("count"), plural(rows.length, "row"));
   const ascending = (way ?? (["rank", "term", "label"].includes(sort) ? "up" : "down")) === "up";
-  table.tHead.replaceChildren(el("tr", {}, COLUMNS.map(([name, title]) => el("th", { scope: "col", class: `is-${name}`, "aria-sort": name === sort ? (ascending ? "ascending" : "descending") : null },
-    el("button", { type: "button", on: { click: () => adjust({ sort: name, way: name === sort ? (ascending ? "down" : "up") : null, from: null }) } }, title, el("span", { class: "arrow", "aria-hidden": "true" }, name === sort ? (ascending ? " ↑" : " ↓") : ""))))));
-  table.tBodies[0].replaceChildren(...rows.slice(start, start + PAGE_ROWS).map((row) => el("tr", { class: colour(row.labelNumber) }, COLUMNS.map(([name]) =>
-    name === "term" ? el("th", { scope: "row" }, el("a", { href: termAddress(row.label, row.term) }, bdi(row.term)))
-      : el("td", { class: `is-${name}` }, name === "label" ? [el("span", { class: "dot" }), bdi(row.label)] : ["score", "low", "high"].includes(name) ? number(row[name]) : whole(row[name]))))));
-  const turn = (to, text) => el("button", { type: "button", disabled: to < 0 || to >= rows.length, on: { click: () => adjust({ from: to || null }) } }, text);
-  document.querySelector(".pages").replaceChildren(...(rows.length > PAGE_ROWS ? [turn(start - PAGE_ROWS, "← before"), ` ${whole(start + 1)}–${whole(Math.min(rows.length, start + PAGE_ROWS))} of ${whole(rows.length)} `, turn(start + PAGE_ROWS, "after →")] : []));
+  table.tHead.replaceChildren(
+    el(
+      "tr",
+      {},
+      COLUMNS.map(([name, title]) =>
+        el(
+          "th",
+          {
+            scope: "col",
+            class: `is-${name}`,
+            "aria-sort": name === sort ? (ascending ? "ascending" : "descending") : null,
+          },
+          el(
+            "button",
+            {
+              type: "button",
+              on: {
+                click: () =>
+                  adjust({ sort: name, way: name === sort ? (ascending ? "down" : "up") : null, from: null }),
+              },
+            },
+            title,
+            el("span", { class: "arrow", "aria-hidden": "true" }, name === sort ? (ascending ? " ↑" : " ↓") : ""),
+          ),
+        ),
+      ),
+    ),
+  );
+  table.tBodies[0].replaceChildren(
+    ...rows.slice(start, start + PAGE_ROWS).map((row) =>
+      el(
+        "tr",
+        { class: colour(row.labelNumber) },
+        COLUMNS.map(([name]) =>
+          name === "term"
+            ? el("th", { scope: "row" }, el("a", { href: termAddress(row.label, row.term) }, bdi(row.term)))
+            : el(
+                "td",
+                { class: `is-${name}` },
+                name === "label"
+                  ? [el("span", { class: "dot" }), bdi(row.label)]
+                  : ["score", "low", "high"].includes(name)
+                    ? number(row[name])
+                    : whole(row[name]),
+              ),
+        ),
+      ),
+    ),
+  );
+  const turn = (to, text) =>
+    el(
+      "button",
+      { type: "button", disabled: to < 0 || to >= rows.length, on: { click: () => adjust({ from: to || null }) } },
+      text,
+    );
+  document
+    .querySelector(".pages")
+    .replaceChildren(
+      ...(rows.length > PAGE_ROWS
+        ? [
+            turn(start - PAGE_ROWS, "← before"),
+            ` ${whole(start + 1)}–${whole(Math.min(rows.length, start + PAGE_ROWS))} of ${whole(rows.length)} `,
+            turn(start + PAGE_ROWS, "after →"),
+          ]
+        : []),
+    );
 }

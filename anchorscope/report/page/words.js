@@ -11,9 +11,13 @@ function wordsView(main) {
   const k = shownTerms();
   main.replaceChildren(
     wordsTools(k),
-    el("div", { class: explained().length === 2 ? "facing" : "panels", id: "panels" },
-      explained().map((label, i) => panel(label, i === 0 && explained().length === 2))),
-    el("p", { class: "legend" }, legend(against, scale)));
+    el(
+      "div",
+      { class: explained().length === 2 ? "facing" : "panels", id: "panels" },
+      explained().map((label, i) => panel(label, i === 0 && explained().length === 2)),
+    ),
+    el("p", { class: "legend" }, legend(against, scale)),
+  );
   updateWords();
 }
 
@@ -21,15 +25,50 @@ const shownTerms = () => Math.max(1, Math.min(200, Number(state().k) || settings
 
 function wordsTools(k) {
   const { against } = state();
-  return el("div", { class: "tools" },
-    select("Ranked by", aggregation(), Object.keys(FORMULAS).map((name) => [name, name]), (by) => adjust({ by })),
-    el("label", { class: "field" }, el("span", {}, "Terms"),
-      el("input", { type: "number", min: 1, max: 200, value: k, on: { change: (event) => adjust({ k: event.target.value }) } })),
-    select("Words that push", against ? "against" : "for", [["for", "for the class"], ["against", "against it"]],
-      (way) => adjust({ against: way === "against" ? 1 : null })),
-    select("Scale", state().scale ?? "same", [["same", "the same"], ["own", "each its own"]], (scale) => adjust({ scale: scale === "own" ? scale : null })),
+  return el(
+    "div",
+    { class: "tools" },
+    select(
+      "Ranked by",
+      aggregation(),
+      Object.keys(FORMULAS).map((name) => [name, name]),
+      (by) => adjust({ by }),
+    ),
+    el(
+      "label",
+      { class: "field" },
+      el("span", {}, "Terms"),
+      el("input", {
+        type: "number",
+        min: 1,
+        max: 200,
+        value: k,
+        on: { change: (event) => adjust({ k: event.target.value }) },
+      }),
+    ),
+    select(
+      "Words that push",
+      against ? "against" : "for",
+      [
+        ["for", "for the class"],
+        ["against", "against it"],
+      ],
+      (way) => adjust({ against: way === "against" ? 1 : null }),
+    ),
+    select(
+      "Scale",
+      state().scale ?? "same",
+      [
+        ["same", "the same"],
+        ["own", "each its own"],
+      ],
+      (scale) => adjust({ scale: scale === "own" ? scale : null }),
+    ),
     el("span", { class: "grow" }),
-    downloads("words", () => explained().flatMap((label) => currentList(label.number).map((entry) => ({ label: label.name, ...entry })))));
+    downloads("words", () =>
+      explained().flatMap((label) => currentList(label.number).map((entry) => ({ label: label.name, ...entry }))),
+    ),
+  );
 }
 
 function legend(against, scale) {
@@ -37,26 +76,50 @@ function legend(against, scale) {
   const by = AGGREGATIONS[aggregation()];
   return [
     `${by}. `,
-    against ? "These words lower the probability of the class where they stand. " :
-      level < 1 ? `Whiskers: where the final score is with ${percent(level)} probability; “sure”: the probability of being among the top ${settings().top_k}. `
+    against
+      ? "These words lower the probability of the class where they stand. "
+      : level < 1
+        ? `Whiskers: where the final score is with ${percent(level)} probability; “sure”: the probability of being among the top ${settings().top_k}. `
         : "Whiskers: what the score can still become. ",
     scale === "own" ? "Each class has its own scale." : "",
   ];
 }
 
 function panel(label, mirrored) {
-  const heading = el("h2", {}, el("a", { href: address("table", { label: label.name, by: state().by }) }, bdi(label.name)));
-  return el("section", { class: `panel ${colour(label.number)}${mirrored ? " mirrored" : ""}`, "data-label": label.number, "aria-label": `Words for ${label.name}` },
+  const heading = el(
+    "h2",
+    {},
+    el("a", { href: address("table", { label: label.name, by: state().by }) }, bdi(label.name)),
+  );
+  return el(
+    "section",
+    {
+      class: `panel ${colour(label.number)}${mirrored ? " mirrored" : ""}`,
+      "data-label": label.number,
+      "aria-label": `Words for ${label.name}`,
+    },
     el("header", {}, heading, el("p", { class: "standing" })),
-    el("p", { class: "row heads", "aria-hidden": "true" }, el("span", { class: "rank" }, "#"), el("span", { class: "move" }), el("span", {}), el("span", {}), el("span", { class: "score" }), el("span", { class: "sure" })),
+    el(
+      "p",
+      { class: "row heads", "aria-hidden": "true" },
+      el("span", { class: "rank" }, "#"),
+      el("span", { class: "move" }),
+      el("span", {}),
+      el("span", {}),
+      el("span", { class: "score" }),
+      el("span", { class: "sure" }),
+    ),
     el("ol", { class: "rows", on: { keydown: walk } }),
-    el("p", { class: "empty", hidden: true }));
+    el("p", { class: "empty", hidden: true }),
+  );
 }
 
 function currentList(label) {
   const k = shownTerms();
   if (!state().against) return topEntries(aggregation(), label, k);
-  return entries(aggregation(), label, { against: true }).slice(0, k).filter((entry) => aggregation() !== "gain" || entry.score < 0);
+  return entries(aggregation(), label, { against: true })
+    .slice(0, k)
+    .filter((entry) => aggregation() !== "gain" || entry.score < 0);
 }
 
 /** Bring the panels up to date. */
@@ -91,7 +154,7 @@ function standingText(number) {
   const regret = own ? label.regret : page.data.standings?.[aggregation()]?.[number]?.regret;
   const said = [plural(label.documents, "document")];
   if (label.robust) said.push(`${whole(label.robust)} robust`);
-  if (typeof regret === "number" && !state().against) said.push(`regret ${(regret * 100).toFixed(1)}%`);
+  if (typeof regret === "number" && !state().against) said.push(`regret ${(Math.max(0, regret) * 100).toFixed(1)}%`);
   if (own && !state().against) said.push(label.settled ? "settled" : "not settled");
   return said.join(" · ");
 }
@@ -108,7 +171,10 @@ const superscript = (n) => [...String(n)].map((sign) => "⁰¹²³⁴⁵⁶⁷�
 function updateRows(container, list, label, scale, unit) {
   const key = `${label} ${aggregation()} ${state().against ?? ""}`;
   const ordered = isRunning() ? keepRows(rowsOf.get(key) ?? [], list) : list;
-  rowsOf.set(key, ordered.map((entry) => entry.term));
+  rowsOf.set(
+    key,
+    ordered.map((entry) => entry.term),
+  );
   const moves = rankMoves(key, list);
   const present = new Map([...container.children].map((row) => [row.dataset.term, row]));
   const before = new Map([...present].map(([term, row]) => [term, row.offsetTop]));
@@ -119,16 +185,29 @@ function updateRows(container, list, label, scale, unit) {
     return row;
   });
   for (const gone of present.values()) gone.remove();
-  rows.forEach((row, i) => { if (container.children[i] !== row) container.insertBefore(row, container.children[i] ?? null); });
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) for (const row of rows) glide(row, before.get(row.dataset.term));
+  rows.forEach((row, i) => {
+    if (container.children[i] !== row) container.insertBefore(row, container.children[i] ?? null);
+  });
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches)
+    for (const row of rows) glide(row, before.get(row.dataset.term));
 }
 
 function emptyRow(term, label) {
-  return el("li", { class: "row", "data-term": term },
-    el("span", { class: "rank" }), el("span", { class: "move" }),
+  return el(
+    "li",
+    { class: "row", "data-term": term },
+    el("span", { class: "rank" }),
+    el("span", { class: "move" }),
     el("a", { class: "term", href: "#" }, bdi(term)),
-    el("span", { class: "track", "aria-hidden": "true" }, el("span", { class: "bar" }), el("span", { class: "whisker" })),
-    el("span", { class: "score" }), el("span", { class: "sure" }));
+    el(
+      "span",
+      { class: "track", "aria-hidden": "true" },
+      el("span", { class: "bar" }),
+      el("span", { class: "whisker" }),
+    ),
+    el("span", { class: "score" }),
+    el("span", { class: "sure" }),
+  );
 }
 
 function updateRow(row, entry, label, scale, unit, move) {
@@ -165,15 +244,18 @@ function rankMoves(key, list) {
   while (past.length > 1 && past[1].time <= now - MOVES_SECONDS) past.shift();
   firstRanks.set(key, past);
   const first = past[0].ranks;
-  return new Map(list.map(({ term, rank }) => {
-    const move = first.has(term) ? first.get(term) - rank : null;
-    return [term, move === 0 ? undefined : move];
-  }));
+  return new Map(
+    list.map(({ term, rank }) => {
+      const move = first.has(term) ? first.get(term) - rank : null;
+      return [term, move === 0 ? undefined : move];
+    }),
+  );
 }
 
 function glide(row, top) {
   const way = top === undefined ? 0 : top - row.offsetTop;
-  if (way) row.animate([{ transform: `translateY(${way}px)` }, { transform: "none" }], { duration: 350, easing: "ease-out" });
+  if (way)
+    row.animate([{ transform: `translateY(${way}px)` }, { transform: "none" }], { duration: 350, easing: "ease-out" });
 }
 
 /** Arrow keys go from term to term, and across to the other class. */
@@ -183,7 +265,9 @@ function walk(event) {
   if (at < 0) return;
   const lists = [...document.querySelectorAll(".rows")];
   const other = (step) => lists[lists.indexOf(event.currentTarget) + step]?.querySelectorAll(".term")[at];
-  const goal = { ArrowDown: links[at + 1], ArrowUp: links[at - 1], ArrowRight: other(1), ArrowLeft: other(-1) }[event.key];
+  const goal = { ArrowDown: links[at + 1], ArrowUp: links[at - 1], ArrowRight: other(1), ArrowLeft: other(-1) }[
+    event.key
+  ];
   if (!goal) return;
   event.preventDefault();
   goal.focus();

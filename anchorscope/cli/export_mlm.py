@@ -1,0 +1,35 @@
+"""``anchorscope export-mlm``: the embedded masked language model as a Hugging Face folder, for other tools."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from anchorscope.errors import RunFolderError
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser = commands.add_parser(
+        "export-mlm",
+        parents=[common],
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+        help="the embedded masked language model as a Hugging Face folder",
+        description="Write the embedded masked language model as a Hugging Face folder, weights and tokenizer.",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a folder that is new or empty")
+
+
+def run(given: Mapping[str, Any], output: TextIO) -> int:
+    """Write the folder, print where it is, and give the exit status."""
+    from anchorscope.embedded_model.huggingface import write_folder
+
+    folder: Path = given["folder"]
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise RunFolderError(f"{folder} is there already; name a folder that is new or empty.")
+    write_folder(folder)
+    print(folder, file=output)
+    return 0

@@ -1,0 +1,87 @@
+"""Pictures for papers: ranked bars with their intervals, as a matplotlib figure; SVG and PNG by the file's name.
+
+result.plot().savefig("words.svg")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from anchorscope.errors import MissingPackageError
+from anchorscope.report.notebook import COLOURS
+from anchorscope.report.table import safe
+from anchorscope.types import Explanation, Term
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Devanagari")
+"""For words in any script, those that are installed."""
+
+ROW = 0.24
+"""Inches a term."""
+
+
+def plot(explanations: Mapping[str, Explanation], *, title: str | None = None) -> Figure:
+    """A figure with a chart a label, all of one scale; two labels face each other."""
+    try:
+        from matplotlib import font_manager, rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingPackageError("matplotlib", "plot", "pictures") from error
+
+    shown = [explanation for explanation in explanations.values() if explanation.terms]
+    longest = max((len(explanation.terms) for explanation in shown), default=1)
+    installed = set(font_manager.get_font_names())
+    with rc_context({"font.family": [font for font in FONTS if font in installed], "svg.fonttype": "none"}):
+        figure = Figure(figsize=(4.2 * max(1, len(shown)), 0.9 + ROW * longest), layout="constrained")
+        every: Any = figure.subplots(1, max(1, len(shown)), squeeze=False)[0]
+        farthest = max((term.score + _reach(term)[1] for one in shown for term in one.terms), default=1.0)
+        for number, (axes, explanation) in enumerate(zip(every, shown)):
+            _chart(axes, explanation, COLOURS[number % len(COLOURS)])
+            axes.set_xlim(min(0.0, *axes.get_xlim()), max(1.05 * farthest, 1e-9))
+            if len(shown) == 2 and number == 0:
+                axes.invert_xaxis()
+                axes.yaxis.tick_right()
+                axes.spines[["left"]].set_visible(False)
+                axes.spines[["right"]].set_visible(True)
+        if title:
+            figure.suptitle(_plain(title))
+    return figure
+
+
+def _chart(axes: Axes, explanation: Explanation, colour: str) -> None:
+    terms = explanation.terms
+    rows = range(len(terms))
+    axes.barh(rows, [term.score for term in terms], color=colour, alpha=0.4, height=0.72)
+    reach = [_reach(term) for term in terms]
+    axes.errorbar(
+        [term.score for term in terms],
+        rows,
+        xerr=[[below for below, _ in reach], [above for _, above in reach]],
+        fmt="none",
+        ecolor=colour,
+        elinewidth=1.2,
+        capsize=2.5,
+    )
+    axes.set_yticks(list(rows), [_plain(term.term) for term in terms])
+    axes.set_ylim(len(terms) - 0.4, -0.6)
+    axes.set_title(_plain(explanation.label), color=colour, fontweight="bold")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
+
+def _reach(term: Term) -> tuple[float, float]:
+    """How far the whiskers reach below and above the score."""
+    low, high = term.interval
+    if not (isfinite(low) and isfinite(high)):
+        return 0.0, 0.0
+    return max(0.0, term.score - low), max(0.0, high - term.score)
+
+
+def _plain(text: str) -> str:
+    """A text that is not read as a formula."""
+    return safe(text).replace("\\", "\\\\").replace("$", r"\$") if "$" in text else safe(text)
