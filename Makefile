@@ -3,13 +3,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check clean
+.PHONY: demo test check browser clean
 
 demo: .venv/demo.installed
 	$(BIN)/anchorscope demo
 
-test: check
+test: check browser
 	$(BIN)/python -m pytest -q -n 2
+
+# The pages are tested in a real browser: Debian's chromium, and fonts for scripts that the tests show.
+browser:
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium fonts-noto-core fonts-noto-cjk; } >/dev/null 2>&1 \
+	  || { echo "The browser tests need chromium: apt-get install chromium fonts-noto-core fonts-noto-cjk"; exit 1; }
 
 check: .venv/test.installed
 	$(BIN)/ruff check .

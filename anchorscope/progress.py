@@ -106,10 +106,13 @@ class LabelOutlook:
 
     @cached_property
     def contenders(self) -> NDArray[np.intp]:
-        """The words that may matter: those with the greatest scores at an upper estimate of their total."""
+        """The words that may matter: those with the best scores at an upper estimate of their total, or now."""
         holds = np.flatnonzero(self._evidence.documents > 0)
         upper = self._scores(upper_totals(self._evidence, self.prior)[None, holds], holds)[0]
-        return np.sort(holds[np.lexsort((holds, -upper))][:CONTENDERS])
+        expected = self._scores(self.estimates[None, holds], holds)[0]
+        ranked = [(upper, CONTENDERS), (expected, 2 * self._k)]
+        best = [holds[np.lexsort((holds, -values))][:n] for values, n in ranked]
+        return np.union1d(*best)
 
     @cached_property
     def outlook(self) -> Outlook:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from anchorscope.cli import options
+from anchorscope.cli.inputs import READING, chosen, given_perturbator, given_predictor, given_settings, given_training
 from anchorscope.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from anchorscope.read import Documents
     from anchorscope.settings import Settings
     from anchorscope.types import Perturbator, Predictor
-
-READING = ("text_column", "encoding", "clean")
 
 OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle"),
@@ -62,7 +61,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.result import Result
     from anchorscope.run import Budget, Run, refuse_existing
 
-    settings = _settings(given)
+    settings = given_settings(given)
     folder, resume = given.get("out"), "resume" in given
     if resume and folder is None:
         raise InputError("--resume goes on with the run in a folder: name it with --out.")
@@ -71,11 +70,11 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         show(Result.load(folder), given.keys() - {"stream"}, output)
         return 0
     with waiting(given, "reading documents and model"):
-        documents = read_files(given.get("documents", []), **_chosen(given, (*READING, "label_column")))
+        documents = read_files(given.get("documents", []), **chosen(given, (*READING, "label_column")))
         texts = [document.text for document in documents.documents]
-        training = _training(given)
-        predictor = _predictor(given)
-        perturbator = _perturbator(given, texts, settings)
+        training = given_training(given)
+        predictor = given_predictor(given)
+        perturbator = given_perturbator(given, texts, settings)
     if "dry_run" in given:
         return _dry_run(given, output, documents, predictor, perturbator, settings)
     if not folder and "verbose" in given:
@@ -88,7 +87,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         folder=folder,
         resume=resume,
         workers=given.get("workers", 1),
-        budget=Budget(**_chosen(given, ("max_seconds", "max_model_calls"))),
+        budget=Budget(**chosen(given, ("max_seconds", "max_model_calls"))),
         training_texts=training,
         sources={"documents": documents.source, "model": given["model"]},
     )
@@ -107,9 +106,9 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
 
     if unread := sorted(given.keys() - OF_A_DOCUMENT):
         raise InputError(f"--document explains one text by itself: leave out {_option(unread[0])}.")
-    settings = _settings(given if "preset" in given else {**YES_OR_NO, **given})
-    text, predictor = given["document"], _predictor(given)
-    perturbator = _perturbator(given, [text], settings)
+    settings = given_settings(given if "preset" in given else {**YES_OR_NO, **given})
+    text, predictor = given["document"], given_predictor(given)
+    perturbator = given_perturbator(given, [text], settings)
     perturbator.fit([split(text)])
     further = {name: value for name, value in settings.to_dict().items() if name not in ("top_k", "seed", "labels")}
     explainer = Explainer(predictor, perturbator=perturbator, random_state=settings.seed, settings=further)
@@ -157,52 +156,6 @@ def is_complete(folder: Path) -> bool:
     explained = [label in (settings["labels"] or run.labels) for label in run.labels]
     tally = run.tally()
     return not (tally.untested - tally.skipped)[explained].any()
-
-
-def _settings(given: Mapping[str, Any]) -> Settings:
-    """The preset's settings, with those given by hand."""
-    from dataclasses import fields
-
-    from anchorscope.settings import Settings, preset
-
-    by_hand = _chosen(given, [field.name for field in fields(Settings)])
-    if "label" in given:
-        by_hand["labels"] = tuple(given["label"])
-    return preset(given.get("preset", "fast"), **by_hand)
-
-
-def _training(given: Mapping[str, Any]) -> list[str] | None:
-    from anchorscope.read import read_files
-
-    if "training" not in given:
-        return None
-    return [document.text for document in read_files(given["training"], **_chosen(given, READING)).documents]
-
-
-def _predictor(given: Mapping[str, Any]) -> Predictor:
-    from anchorscope.predictors import load_predictor
-
-    if "model" not in given:
-        raise InputError("Name the model to explain: --model M.")
-    labels = given["names"].split(",") if "names" in given else None
-    return load_predictor(given["model"], labels=labels, **_chosen(given, ("trust", "allow_pickle")))
-
-
-def _perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator:
-    from anchorscope.cli.watch import say
-    from anchorscope.collection import LazyWords
-    from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
-
-    if "perturbator" in given:
-        return named_perturbator(given["perturbator"], top_n=settings.top_n)
-    perturbator, remark = choose_perturbator(LazyWords(texts), top_n=settings.top_n)
-    if remark:
-        say(given, remark)
-    return perturbator
-
-
-def _chosen(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    return {name: given[name] for name in names if name in given}
 
 
 def _option(name: str) -> str:

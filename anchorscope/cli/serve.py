@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TextIO
 
-from anchorscope.cli import explain, options
+from anchorscope.cli import inputs, options
 from anchorscope.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
     settings = Settings.from_dict(meta["settings"])
     perturbator = named_perturbator(given.get("perturbator", meta["perturbator"]["name"]), top_n=settings.top_n)
     perturbator.fit(LazyWords(texts))
-    return LiveRun(folder, trial=Trial(explain._predictor(given), perturbator, settings))
+    return LiveRun(folder, trial=Trial(inputs.given_predictor(given), perturbator, settings))
 
 
 def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
@@ -100,15 +100,15 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
     from anchorscope.report.view import waiting_data
     from anchorscope.run import Run, refuse_existing
 
-    settings, resume = explain._settings(given), "resume" in given
+    settings, resume = inputs.given_settings(given), "resume" in given
     folder = given.get("out", scratch / (Path(given["documents"][0]).stem or "run"))
     refuse_existing(folder, resume)
     with waiting(given, "reading documents and model"):
-        documents = read_files(given["documents"], **explain._chosen(given, (*explain.READING, "label_column")))
+        documents = read_files(given["documents"], **inputs.chosen(given, (*inputs.READING, "label_column")))
         texts = [document.text for document in documents.documents]
-        predictor = explain._predictor(given)
-        perturbator = explain._perturbator(given, texts, settings)
-    budget = UntilStopped(**explain._chosen(given, ("max_seconds", "max_model_calls")))
+        predictor = inputs.given_predictor(given)
+        perturbator = inputs.given_perturbator(given, texts, settings)
+    budget = UntilStopped(**inputs.chosen(given, ("max_seconds", "max_model_calls")))
     run = Run(
         documents,
         predictor,
@@ -118,7 +118,7 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
         resume=resume,
         workers=given.get("workers", 1),
         budget=budget,
-        training_texts=explain._training(given),
+        training_texts=inputs.given_training(given),
         sources={"documents": documents.source, "model": given["model"]},
     )
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from anchorscope.errors import InputError, ModelError
 from anchorscope.report.json_lines import JsonLines
+from anchorscope.report.page import write_report
 from anchorscope.report.table import WIDTH, counted, result_table
 from anchorscope.report.terminal import LiveTable, ProgressLines, clock
 from anchorscope.result import FILE, Result
@@ -56,6 +57,7 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
     result = run.result()
     if folder:
         result.save(folder)
+        write_report(folder)
     show(result, given, output)
     if sys.stderr.isatty():
         say(given, "")

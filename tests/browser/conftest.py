@@ -15,6 +15,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from review_run import review_run
 
 from anchorscope.demo import Reviews, reviews, train
 from anchorscope.perturbators.corpus import CorpusPerturbator
@@ -129,13 +130,6 @@ def keep_run(data: tuple[Any, Reviews], tmp_path_factory: pytest.TempPathFactory
         return made[name]
 
     return make
-
-
-def review_run(data: tuple[Any, Reviews], folder: Path, *, n: int, budget: Any = None, **settings: Any) -> Run:
-    model, explained = data
-    documents = read_texts(explained.texts[:n], explained.labels[:n])
-    perturbator = CorpusPerturbator(top_n=50)
-    return Run(documents, as_predictor(model), perturbator, preset("fast", **settings), folder=folder, budget=budget)
 
 
 @pytest.fixture

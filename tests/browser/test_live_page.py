@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conftest import review_run
 from hostile import LABELS, HostilePredictor, hostile_run
+from review_run import review_run
 
 from anchorscope.demo import Reviews
 from anchorscope.perturbators.corpus import CorpusPerturbator
@@ -41,15 +41,23 @@ def live_run(data: tuple[Any, Reviews], folder: Path, *, n: int, **settings: Any
     return LiveRun(folder, run=run, budget=budget, waiting=before, trial=trial, at_end=at_end)
 
 
+WATCH_ARROWS = """() => {
+    window.arrows = 0;
+    const count = () => { window.arrows += document.querySelectorAll(".move.up, .move.down, .move.new").length; };
+    new MutationObserver(count).observe(document.body, { childList: true, subtree: true, attributes: true });
+}"""
+
+
 def fact(watched: Any, name: str) -> str:
     return dict(zip(watched.texts(".about dt"), watched.texts(".about dd")))[name]
 
 
 def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any, Reviews], tmp_path: Path) -> None:
     """The page is there before the first word; pause holds the run, resume lets it go; then all views are full."""
-    live = live_run(data, tmp_path / "run", n=260, round_size=16)
+    live = live_run(data, tmp_path / "run", n=260, round_size=8)
     watched = open_page(show(live))
     assert "token" not in watched.page.url
+    watched.page.evaluate(WATCH_ARROWS)
     watched.page.wait_for_selector(".rows .term")
     watched.page.get_by_role("button", name="Pause").click()
     watched.page.get_by_role("button", name="Resume").wait_for()
@@ -59,7 +67,6 @@ def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any
     assert fact(watched, "tests") == tests and fact(watched, "state") == "paused"
     watched.page.get_by_role("button", name="Resume").click()
     watched.page.get_by_role("button", name="Pause").wait_for()
-    watched.until("document.querySelector('.move.up, .move.down, .move.new') !== null", 30)
     watched.shot("live-running")
     watched.page.get_by_label("Ranked by").select_option("sq")
     watched.page.wait_for_selector(".rows .term")
@@ -67,6 +74,7 @@ def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any
     watched.until("page.live.done", 60)
     watched.until("page.data.documents.length > 0")
     assert "settled" in fact(watched, "state")
+    assert watched.page.evaluate("window.arrows") > 0
     assert watched.page.locator(".controls").count() == 0
     result = Result.load(tmp_path / "run")
     for number, explanation in enumerate(result.explanations.values()):

@@ -34,7 +34,30 @@ function draw() {
   drawn = place;
 }
 
+/** Make what stands in an element anew only if what it is made from has changed: a button must not go while it is pressed. */
+function renew(element, madeFrom, make) {
+  const key = JSON.stringify(madeFrom);
+  if (element.dataset.madeFrom === key) return;
+  element.dataset.madeFrom = key;
+  element.replaceChildren(...make().filter(Boolean));
+}
+
 function header() {
+  const { about, name } = page.data;
+  const { state: standing, done, error, controls: controlled } = page.live ?? {};
+  const names = explained().map((label) => label.name);
+  renew(document.getElementById("header"), [about.model, name, names, standing, done, error, controlled], frame);
+  const told = figures().map(([key, value]) => el("div", {}, el("dt", {}, key), el("dd", {}, value)));
+  document.querySelector(".about").replaceChildren(...told);
+  const bar = document.querySelector(".progress");
+  if (!bar) return;
+  const planned = page.live.snapshot?.tests_planned ?? 0;
+  const share = about.cost.tests ? about.cost.tests / (about.cost.tests + planned) : 0;
+  bar.setAttribute("aria-valuenow", Math.round(share * 100));
+  bar.firstChild.style.setProperty("width", `${share * 100}%`);
+}
+
+function frame() {
   const { about, name } = page.data;
   const labels = explained();
   const listed = labels
@@ -44,8 +67,7 @@ function header() {
       el("span", { class: `labelname ${colour(label.number)}` }, bdi(label.name)),
     ]);
   document.title = `${visible(about.model)} – Anchorscope`;
-  const told = figures().map(([key, value]) => el("div", {}, el("dt", {}, key), el("dd", {}, value)));
-  const parts = [
+  return [
     el(
       "div",
       { class: "brand" },
@@ -76,11 +98,10 @@ function header() {
       labels.length > 4 ? ` or ${labels.length - 4} others` : "",
       "?",
     ),
-    el("dl", { class: "about" }, told),
+    el("dl", { class: "about" }),
     page.live && !page.live.done ? progress() : null,
     page.live?.error ? el("p", { class: "error", role: "alert" }, visible(page.live.error)) : null,
   ];
-  document.getElementById("header").replaceChildren(...parts.filter(Boolean));
 }
 
 function figures() {
@@ -122,27 +143,19 @@ function controls() {
 }
 
 function progress() {
-  const planned = page.live.snapshot?.tests_planned ?? 0;
-  const { tests } = page.data.about.cost;
-  const share = tests ? tests / (tests + planned) : 0;
+  const name = "Tests done, of those that may be needed";
+  const range = { "aria-valuemin": 0, "aria-valuemax": 100 };
   return el(
     "div",
-    {
-      class: `progress ${page.live.state}`,
-      role: "progressbar",
-      "aria-label": "Tests done, of those that may be needed",
-      "aria-valuemin": 0,
-      "aria-valuemax": 100,
-      "aria-valuenow": Math.round(share * 100),
-    },
-    el("span", { css: { width: `${share * 100}%` } }),
+    { class: `progress ${page.live.state}`, role: "progressbar", "aria-label": name, ...range },
+    el("span"),
   );
 }
 
 function tabs(current) {
   const by = state().by;
-  document.getElementById("tabs").replaceChildren(
-    ...Object.entries(VIEWS)
+  renew(document.getElementById("tabs"), [current, by, page.live?.canTry], () =>
+    Object.entries(VIEWS)
       .filter(([name, [title]]) => title && (name !== "try" || page.live?.canTry))
       .map(([name, [title]]) =>
         el(

@@ -1,0 +1,65 @@
+"""What the options of a command stand for: settings, a model, a perturbator; for the commands that run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from anchorscope.errors import InputError
+
+if TYPE_CHECKING:
+    from anchorscope.settings import Settings
+    from anchorscope.types import Perturbator, Predictor
+
+READING = ("text_column", "encoding", "clean")
+"""The options that say how files are read."""
+
+
+def given_settings(given: Mapping[str, Any]) -> Settings:
+    """The preset's settings, with those given by hand."""
+    from dataclasses import fields
+
+    from anchorscope.settings import Settings, preset
+
+    by_hand = chosen(given, [field.name for field in fields(Settings)])
+    if "label" in given:
+        by_hand["labels"] = tuple(given["label"])
+    return preset(given.get("preset", "fast"), **by_hand)
+
+
+def given_training(given: Mapping[str, Any]) -> list[str] | None:
+    """The texts of --training, if it was given."""
+    from anchorscope.read import read_files
+
+    if "training" not in given:
+        return None
+    return [document.text for document in read_files(given["training"], **chosen(given, READING)).documents]
+
+
+def given_predictor(given: Mapping[str, Any]) -> Predictor:
+    """The model of --model."""
+    from anchorscope.predictors import load_predictor
+
+    if "model" not in given:
+        raise InputError("Name the model to explain: --model M.")
+    labels = given["names"].split(",") if "names" in given else None
+    return load_predictor(given["model"], labels=labels, **chosen(given, ("trust", "allow_pickle")))
+
+
+def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator:
+    """The perturbator of --perturbator, or the one that suits the documents; says so where that is not the default."""
+    from anchorscope.cli.watch import say
+    from anchorscope.collection import LazyWords
+    from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
+
+    if "perturbator" in given:
+        return named_perturbator(given["perturbator"], top_n=settings.top_n)
+    perturbator, remark = choose_perturbator(LazyWords(texts), top_n=settings.top_n)
+    if remark:
+        say(given, remark)
+    return perturbator
+
+
+def chosen(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Those of the named options that were given."""
+    return {name: given[name] for name in names if name in given}
