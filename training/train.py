@@ -175,6 +175,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="another number of steps than the recipe's")
     parser.add_argument("--places", type=int, help="another number of pieces a step")
     parser.add_argument("--learning-rate", type=float)
+    parser.add_argument("--held-out-lines", type=int, help="how many to measure on (all)")
     arguments = parser.parse_args()
     changes = {
         "n_steps": arguments.steps,
@@ -188,7 +189,7 @@ def main() -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     progress = Progress(recipe, data, arguments.out / arguments.recipe)
     model = train(recipe, data, device, progress.note)
-    lines = read_lines(arguments.corpus / "heldout.txt.xz")
+    lines = read_lines(arguments.corpus / "heldout.txt.xz")[: arguments.held_out_lines]
     vocabulary = Vocabulary.read(data / "vocab.txt")
     window = recipe.shape.max_position_embeddings
     evaluate(lines, vocabulary, propose_with_torch(model, vocabulary), window).print()
