@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from hostile import LABELS, HostilePredictor, hostile_run
@@ -21,10 +22,23 @@ from anchorscope.words import split
 Show = Callable[[LiveRun], str]
 
 
+class Unhurried:
+    """A model that takes its time, so that a run lasts long enough to be paused on the fastest machine."""
+
+    def __init__(self, predictor: Any) -> None:
+        self.name, self.labels, self.fingerprint = predictor.name, predictor.labels, predictor.fingerprint
+        self.has_probabilities, self._predictor = predictor.has_probabilities, predictor
+
+    def predict(self, texts: Sequence[str]) -> Any:
+        sleep(0.25)
+        return self._predictor.predict(texts)
+
+
 def live_run(data: tuple[Any, Reviews], folder: Path, *, n: int, **settings: Any) -> LiveRun:
     budget = UntilStopped()
     run = review_run(data, folder, n=n, budget=budget, top_k=10, **settings)
-    predictor, perturbator = run._predictor, run._perturbator
+    predictor, perturbator = Unhurried(run._predictor), run._perturbator
+    run._predictor = predictor
     before = waiting_data(
         "reviews",
         model=predictor.name,
