@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from html import escape
 from importlib import import_module
 from importlib.resources import files
 from math import inf, isfinite
@@ -135,17 +134,6 @@ def rows(explanations: Mapping[str, Explanation]) -> list[dict[str, Any]]:
     ]
 
 
-def html_table(explanations: Mapping[str, Explanation]) -> str:
-    """The terms as a static table, every text escaped."""
-    names = ("label", "rank", "term", "score", "anchors", "tested", "occurrences")
-    head = "".join(f"<th>{name}</th>" for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_cell(row[name]))}</td>" for name in names) + "</tr>"
-        for row in rows(explanations)
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
 def snapshot_to_dict(snapshot: Snapshot) -> dict[str, Any]:
     """A snapshot as plain values: a line of ``--stream``."""
     return {
@@ -200,7 +188,3 @@ def json_schema() -> dict[str, Any]:
 def _finite(value: float) -> float | None:
     """JSON has no infinity: an end that is not known is null."""
     return value if isfinite(value) else None
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -12,7 +12,8 @@ from runs import finish, make_run
 
 from anchorscope import registry
 from anchorscope.errors import RunFolderError, UnknownNameError
-from anchorscope.result import FILE, Result, html_table, json_schema, rows, snapshot_to_dict
+from anchorscope.report.notebook import html
+from anchorscope.result import FILE, Result, json_schema, rows, snapshot_to_dict
 from anchorscope.types import Explanation, Term
 
 
@@ -141,7 +142,7 @@ def test_rows_count_ranks_from_one_in_each_label(result: Result) -> None:
 
 def test_the_html_table_escapes_what_it_shows() -> None:
     term = Term("<script>", 0.5, (0.0, 1.0), None, 1, 2, 0, 3)
-    page = html_table({"a & b": Explanation("a & b", 1, 0, True, None, (term,))})
+    page = html({"a & b": Explanation("a & b", 1, 0, True, None, (term,))}, level=0.9)
     assert "<script>" not in page and "&lt;script&gt;" in page and "a &amp; b" in page
 
 
