@@ -16,11 +16,11 @@ PACKAGE = Path(anchorscope.__file__).parent
 
 VALUES = {"types", "errors"}
 METHOD = {"registry", "read", "words", "streams", "anchor", "tally", "scores", "bounds", "fills", "aopc", "answers"}
-METHOD |= {"posterior", "progress"}
+METHOD |= {"posterior", "progress", "credit"}
 PLANS = {"schedule", "settings", "collection", "scan", "race", "journal", "ledger", "evidence"}
 ADAPTERS = {"predictors", "perturbators", "backends", "embedded_model"}
 RUNS = {"run", "result", "estimate"}
-DOORS = {"explainer", "report", "demo", "testing"}
+DOORS = {"explainer", "report", "demo", "testing", "evaluation", "reproduction"}
 RANKS = [VALUES, METHOD, PLANS, RUNS | ADAPTERS, DOORS, {"cli"}]
 """From the bottom up, as STYLE's room plan has it: a file imports from its own rank or from one below."""
 

@@ -1,0 +1,69 @@
+"""From one document's weights to a list of words: the mean absolute weight over the documents of a label.
+
+This is how the weights of local methods (LIME, SHAP) are commonly made global. A word that a document does not hold
+has weight 0 in it, so the mean favours words that are both heavy and frequent. The documents of a label are those
+that the model gives it.
+
+>>> def local(text, label): return {word: float(len(word)) for word in text.split()}
+>>> mean_absolute(local, ["a great film", "great"], [0, 0], 1)[0]["great"]
+5.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from anchorscope.answers import answered
+from anchorscope.types import Predictor
+from anchorscope.words import term
+
+Weights = dict[str, float]
+"""What each term of one document, or of all documents of a label, weighs."""
+
+Local = Callable[[str, int], Mapping[str, float]]
+"""A text and the number of a label -> the weight of each of the text's words, as they are written."""
+
+TEXTS_AT_ONCE = 1024
+
+
+def weights_by_label(local: Local, predictor: Predictor, texts: Sequence[str]) -> dict[str, Weights]:
+    """For each label the mean absolute weight of every term, over the texts that the model gives the label."""
+    predicted: list[int] = []
+    for start in range(0, len(texts), TEXTS_AT_ONCE):
+        rows = answered(predictor.predict, texts[start : start + TEXTS_AT_ONCE], predictor.labels)
+        predicted += rows.argmax(axis=1).tolist()
+    return dict(zip(predictor.labels, mean_absolute(local, texts, predicted, len(predictor.labels))))
+
+
+def mean_absolute(local: Local, texts: Sequence[str], labels: Sequence[int], n_labels: int) -> list[Weights]:
+    """The mean absolute weight of each term in the texts of each label."""
+    sums: list[Weights] = [{} for _ in range(n_labels)]
+    for text, label in zip(texts, labels, strict=True):
+        for word, weight in by_term(local(text, label)).items():
+            sums[label][word] = sums[label].get(word, 0.0) + abs(weight)
+    sizes = [sum(1 for label in labels if label == number) for number in range(n_labels)]
+    return [{word: total / size for word, total in of_label.items()} for of_label, size in zip(sums, sizes)]
+
+
+def by_term(words: Mapping[str, float]) -> Weights:
+    """The weights of a document's terms: the ways in which a term is written there add up.
+
+    >>> by_term({"Great": 0.25, "great": 0.5, "!": 1.0})
+    {'great': 0.75}
+    """
+    found: Weights = {}
+    for word, weight in words.items():
+        if (key := term(word)) is not None:
+            found[key] = found.get(key, 0.0) + weight
+    return found
+
+
+def top(weights: Mapping[str, float], k: int = 20, candidates: Iterable[str] | None = None) -> list[str]:
+    """The k heaviest terms, out of the candidates where these are given; ties by term.
+
+    >>> top({"film": 0.1, "great": 0.5, "the": 0.7}, 2, ["great", "film", "bad"])
+    ['great', 'film']
+    """
+    wanted = None if candidates is None else set(candidates)
+    chosen = [word for word in weights if wanted is None or word in wanted]
+    return sorted(chosen, key=lambda word: (-round(weights[word], 12), word))[:k]

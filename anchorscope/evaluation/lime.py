@@ -1,0 +1,54 @@
+"""LIME: a linear model of the prediction around one document, fitted to samples that leave out words at random.
+
+The words are cut as everywhere here; a word is left out wherever it occurs, and all words of a document get a weight
+(LIME's own habit is to keep ten of them). Needs the package ``lime``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from anchorscope.answers import answered
+from anchorscope.errors import MissingPackageError
+from anchorscope.evaluation.attributions import Local, Weights, by_term, weights_by_label
+from anchorscope.types import Predictor
+from anchorscope.words import split, term
+
+SAMPLES = 1000
+"""Samples of a document, unless told otherwise (LIME's own default is 5,000)."""
+
+
+def weights(predictor: Predictor, texts: Sequence[str], *, samples: int = SAMPLES, seed: int = 0) -> dict[str, Weights]:
+    """For each label the mean absolute weight of every term, over the texts that the model gives the label."""
+    return weights_by_label(_local(predictor, samples, seed), predictor, texts)
+
+
+def local_weights(predictor: Predictor, text: str, label: str, *, samples: int = SAMPLES, seed: int = 0) -> Weights:
+    """How much each term of one text weighs for a label."""
+    return by_term(_local(predictor, samples, seed)(text, predictor.labels.index(label)))
+
+
+def _local(predictor: Predictor, samples: int, seed: int) -> Local:
+    """LIME's weights of one text's words; every text is sampled with the same seed."""
+    try:
+        from lime.lime_text import LimeTextExplainer
+    except ModuleNotFoundError as error:
+        raise MissingPackageError("lime", "lime", "the weights of LIME") from error
+
+    def ask(texts: Sequence[str]) -> Any:
+        return answered(predictor.predict, texts, predictor.labels)
+
+    def local(text: str, label: int) -> Weights:
+        n_words = len(set(_words(text)))
+        if not n_words:
+            return {}
+        explainer = LimeTextExplainer(split_expression=_words, feature_selection="none", random_state=seed)
+        found = explainer.explain_instance(text, ask, labels=(label,), num_features=n_words, num_samples=samples)
+        return dict(found.as_list(label))
+
+    return local
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in split(text).words if term(word) is not None]
