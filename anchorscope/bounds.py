@@ -53,6 +53,9 @@ def intervals(name: str, tally: Tally, *, alpha: float = 0.5) -> tuple[Scores, S
         return counts * ratio(a, n), counts * ratio(a + r, n)
     if name == "gain":
         return scores.gain(tally) - r, scores.gain(tally) + r
+    if name == "excess":  # an untested gain moves its word's total by 1 at most, and the background by 1 / T
+        reach = r + n * ratio(r.sum(axis=1, keepdims=True), n.sum(axis=1, keepdims=True))
+        return scores.excess(tally) - reach, scores.excess(tally) + reach
     if name == "base":
         exact = scores.base(tally)
         return exact, exact

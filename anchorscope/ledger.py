@@ -1,7 +1,7 @@
 """The counts of a run as it goes: verdicts in, the tally out.
 
-A strategy says which verdicts count now (a race counts prefixes only); the rule for robust documents is applied here,
-so that the journal holds verdicts as they were found.
+A strategy says which verdicts count now (a race counts prefixes only); what a verdict counts for is decided here
+(``credit.py``), so that the journal holds verdicts as they were found.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.collection import Collection
+from anchorscope.credit import Credit
 from anchorscope.race import Race
 from anchorscope.scan import Round, Scan
 from anchorscope.tally import Tally
@@ -24,11 +25,12 @@ EXAMPLES = 3
 class Ledger:
     """The counts of a run as it goes: the tally, which documents are robust, and where terms were tested."""
 
-    def __init__(self, collection: Collection, strategy: Scan | Race, robust: str) -> None:
+    def __init__(self, collection: Collection, strategy: Scan | Race, credit: Credit) -> None:
         self._strategy = strategy
         self.tally: Tally = collection.tally()
         self.robust = np.zeros(len(collection.documents), bool)
-        self._drops_robust = robust == "drop"
+        self._empty = np.ones(len(collection.documents))
+        self._credit = credit
         self._collection = collection
         width = 1 + int(collection.occurrence_position.max(initial=0))
         self._places = collection.occurrence_document.astype(np.int64) * width + collection.occurrence_position
@@ -49,14 +51,16 @@ class Ledger:
 
     def add(self, round_: Round, verdicts: Sequence[Verdict]) -> None:
         """Count a round."""
-        self.robust[[v.document for v in verdicts if v.position == EMPTY and v.anchor]] = True
+        for v in verdicts:
+            if v.position == EMPTY:
+                self.robust[v.document], self._empty[v.document] = v.anchor, v.precision
         occurrences = self.occurrences_of(verdicts)
         tested = occurrences >= 0
         documents = np.array([v.document for v in verdicts], np.int64)[tested]
         anchor = np.array([v.anchor for v in verdicts], bool)[tested]
-        if self._drops_robust:
-            anchor &= ~self.robust[documents]
-        gain = np.array([v.gain for v in verdicts], np.float64)[tested]
+        precision = np.array([v.precision for v in verdicts], np.float64)[tested]
+        anchor = self._credit.anchors(anchor, precision, self.robust[documents], self._empty[documents])
+        gain = self._credit.gains(np.array([v.gain for v in verdicts], np.float64)[tested], self._empty[documents])
         self._count(*self._strategy.count(occurrences[tested], anchor, gain))
         skips = np.array(round_.skips, np.int64).reshape(-1, 3)
         self.tally = self.tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])

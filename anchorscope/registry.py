@@ -22,6 +22,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "h": "anchorscope.scores:h",
         "pr": "anchorscope.scores:pr",
         "gain": "anchorscope.scores:gain",
+        "excess": "anchorscope.scores:excess",
         "base": "anchorscope.scores:base",
         "pr-inverse": "anchorscope.scores:pr_inverse",
     },

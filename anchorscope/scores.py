@@ -8,6 +8,7 @@ A+ and A- count the anchors and non-anchors of a word in the documents of a clas
     h           (1 - (H - H_min) / (H_max - H_min)) sqrt(A+)         H: entropy of a word's sq over the classes
     pr          q~ = A+ / (alpha T+) - (1/alpha - 1) A- / T-         the paper's probabilistic model, smoothed
     gain        sum of P(c | w kept) - P(c | w replaced)             ours: no threshold, every occurrence counts
+    excess      gain - N g, g the mean gain of all occurrences       what is beyond the background
     base        documents of the class with w / documents with w     no anchors at all: a baseline
     pr-inverse  pr upside down                                       a sanity check
 
@@ -33,6 +34,9 @@ from anchorscope.tally import GAIN_UNIT, Tally
 
 Scores = NDArray[np.float64]
 Aggregation = Callable[[Tally], Scores]
+
+BY_GAIN = ("gain", "excess")
+"""The aggregations of gains; the others count anchors."""
 
 ENTROPY_DIGITS = 12
 """Entropies that differ by less are equal, so that H_max = H_min is found where it holds."""
@@ -127,6 +131,12 @@ def gain(tally: Tally) -> Scores:
     predicted class over the samples that keep the word, less that over the samples that replace it.
     """
     return np.asarray(tally.gains * GAIN_UNIT, np.float64)
+
+
+def excess(tally: Tally) -> Scores:
+    """The gain beyond what as many occurrences of an average word bring."""
+    n = tally.occurrences
+    return gain(tally) - n * ratio(gain(tally).sum(axis=1, keepdims=True), n.sum(axis=1, keepdims=True))
 
 
 def base(tally: Tally) -> Scores:

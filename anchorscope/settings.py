@@ -20,17 +20,18 @@ from typing import Any
 from anchorscope import registry
 from anchorscope.anchor import TESTS, Test
 from anchorscope.bounds import FILTERED
+from anchorscope.credit import ROBUST, WEIGHTS, Credit
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.fills import BANK_DRAWS, FILLINGS
 from anchorscope.progress import RACED
 from anchorscope.schedule import Sampling
+from anchorscope.scores import BY_GAIN
 from anchorscope.streams import KEEP_POLICIES
 from anchorscope.words import STOP_WORDS
 
 FILTERS = ("none", "optimistic", "sound")
 ORDERS = ("confidence", "confidence-ascending", "random", "length")
 CONDITIONS = ("kept", "present")
-ROBUST = ("keep", "drop")
 STRATEGIES = ("race", "scan")
 
 
@@ -58,6 +59,8 @@ class Settings:
     top_n: int = 50
     condition: str = "kept"
     robust: str = "keep"
+    lift: float = 0.0
+    weight: str = "equal"
 
     strategy: str = "race"
     regret: float = 0.02
@@ -102,10 +105,15 @@ class Settings:
             )
         if self.strategy == "race":
             self._check_race()
-        if self.aggregation == "gain" and self.keep == "own":
+        if self.aggregation in BY_GAIN and self.keep == "own":
             raise InputError(
-                "The aggregation 'gain' compares samples with and without a token, and --keep own has none without: "
-                "use --keep shared, or another --aggregation."
+                f"The aggregation {self.aggregation!r} compares samples with and without a token, and --keep own has "
+                "none without: use --keep shared, or another --aggregation."
+            )
+        if self.weight != "equal" and self.aggregation not in BY_GAIN:
+            raise InputError(
+                f"--weight {self.weight} weighs gains, and the aggregation {self.aggregation!r} counts anchors: "
+                "use --weight equal, or --aggregation gain."
             )
         if self.filter == "optimistic" and self.aggregation not in OPTIMISTIC:
             raise InputError(
@@ -127,6 +135,11 @@ class Settings:
     def sampling(self) -> Sampling:
         """The part that a sample depends on."""
         return Sampling(self.seed, self.keep, self.fill, self.condition, self.bank_pairs, self.bank_draw)
+
+    @property
+    def credit(self) -> Credit:
+        """What a verdict counts for."""
+        return Credit(self.robust, self.lift, self.weight)
 
     @property
     def anchor_test(self) -> Test:
@@ -158,6 +171,7 @@ _NAMED: Mapping[str, Iterable[str]] = MappingProxyType(
         "bank_draw": BANK_DRAWS,
         "condition": CONDITIONS,
         "robust": ROBUST,
+        "weight": WEIGHTS,
         "strategy": STRATEGIES,
         "order": ORDERS,
         "filter": FILTERS,
@@ -178,6 +192,7 @@ _RANGES: Mapping[str, tuple[float, float, bool]] = MappingProxyType(
         "max_samples": (1, _ANY, True),
         "bank_pairs": (1, 1000, True),
         "top_n": (1, _ANY, True),
+        "lift": (0, 1, True),
         "regret": (0, 1, True),
         "omega": (0, 1, True),
         "round_size": (1, _ANY, True),

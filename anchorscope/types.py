@@ -86,6 +86,11 @@ class Verdict:
     threshold: float
     gain: float
 
+    @property
+    def precision(self) -> float:
+        """The share of samples that kept the prediction; 0 where no sample could be read."""
+        return self.agreements / self.samples if self.samples else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:

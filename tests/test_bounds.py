@@ -6,6 +6,7 @@ A case is a small random tally with a few open occurrences; its *worlds* are all
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_pr_interval_by_hand() -> None:
     assert high[0] == pytest.approx([4 / 3, 1 / 2])
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "av5", "h", "pr", "pr-inverse", "base", "gain"])
+@pytest.mark.parametrize("name", ["sq", "av", "av5", "h", "pr", "pr-inverse", "base", "gain", "excess"])
 def test_the_interval_of_a_finished_run_is_a_point(name: str) -> None:
     counts = tally([[3, 1, 0], [1, 0, 2]], [[1, 2, 5], [0, 4, 2]])
     low, high = bounds.intervals(name, counts)
@@ -99,6 +100,19 @@ def test_gain_interval_by_hand() -> None:
     counts.gains[0, 0] = 250_000
     low, high = bounds.intervals("gain", counts)
     assert (low[0, 0], high[0, 0]) == pytest.approx((-2.75, 3.25))
+
+
+def test_the_interval_of_excess_holds_its_extremes() -> None:
+    """Every open gain at -1 or 1: the excess stays inside."""
+    counts = tally([[1, 0]], [[1, 2]], [[2, 1]])
+    counts.gains[0] = [300_000, -100_000]
+    low, high = bounds.intervals("excess", counts)
+    final = [
+        scores.excess(replace(counts, gains=counts.gains + 10**6 * np.array([[a, b]])))
+        for a in (-2, 2)
+        for b in (-1, 1)
+    ]
+    assert (np.min(final, axis=0) >= low - 1e-9).all() and (np.max(final, axis=0) <= high + 1e-9).all()
 
 
 def test_an_aggregation_of_an_outside_author_has_no_interval() -> None:

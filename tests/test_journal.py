@@ -49,6 +49,8 @@ def tally_of(run: Run, monkeypatch: pytest.MonkeyPatch, **given) -> Tally:
     [
         {},
         {"robust": "drop"},
+        {"lift": 0.5},
+        {"aggregation": "gain", "weight": "fragile"},
         {"filter": "optimistic", "top_k": 1},
         {"filter": "sound", "aggregation": "sq", "top_k": 1},
         {"tau_tilde": True},

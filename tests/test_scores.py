@@ -10,6 +10,7 @@ The tiny corpus of the hand calculations, one label:
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,6 +109,12 @@ def test_gain_by_hand() -> None:
     labels, terms, anchor = np.array([0, 0, 0]), np.array([0, 0, 1]), np.array([True, False, False])
     counts = Tally.zero(1, 2).observe(labels, terms, anchor, np.array([0.5, 0.25, -0.125]))
     assert scores.gain(counts)[0] == pytest.approx([0.75, -0.125])
+
+
+def test_excess_by_hand() -> None:
+    """Gains of .75 and .25 over 1 and 3 occurrences: a mean of .25, so .5 and -.5 are beyond the background."""
+    counts = replace(Tally.zero(1, 2), gains=np.array([[750_000, 250_000]]), occurrences=np.array([[1, 3]]))
+    assert scores.excess(counts)[0] == pytest.approx([0.5, -0.5])
 
 
 def test_base_counts_documents_and_not_occurrences() -> None:

@@ -60,7 +60,7 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to show")
     group.add_argument("--label", action="append", metavar="L", help="this label only (repeatable)")
     group.add_argument("--top-k", type=int, metavar="K", help="terms a label")
-    group.add_argument("--aggregation", metavar="G", help="gain, pr, sq, av, av5, h, base or pr-inverse")
+    group.add_argument("--aggregation", metavar="G", help="gain, excess, pr, sq, av, av5, h, base or pr-inverse")
     group.add_argument("--alpha", type=float, metavar="X", help="the share of anchors that pr expects")
 
 
@@ -82,6 +82,8 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--top-n", type=int, metavar="N", help="words that may fill a mask; fewer is faster, and lossy")
     group.add_argument("--condition", metavar="EVENT", help="kept; or present: a refill by the same word counts too")
     group.add_argument("--robust", metavar="HOW", help="keep, or drop: no anchors where any would do")
+    group.add_argument("--lift", type=float, metavar="X", help="the share of failures that an anchor must end (0)")
+    group.add_argument("--weight", metavar="HOW", help="equal, or fragile: gains count less where nothing shakes them")
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
