@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from anchorscope.answers import checked, one_hot
 from anchorscope.errors import InputError, MissingPackageError, ModelError, ModelFileError, UnknownNameError
-from anchorscope.predictors import as_predictor, load_predictor
+from anchorscope.predictors import as_predictor, encoding, load_predictor
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor, PipelinePredictor
@@ -513,8 +513,28 @@ class TestHuggingFace:
             max_position_embeddings=18, type_vocab_size=2, pad_token_id=1,
         )  # fmt: skip
         predictor = HuggingFacePredictor(transformers.RobertaForSequenceClassification(config), tokenizer)
-        assert predictor.truncation == {"truncation": True, "max_length": 16}
+        assert predictor.encode(["great " * 100, "bad"])["input_ids"].shape == (2, 16)
         assert predictor.predict(["great " * 100, "bad"]).shape == (2, 2)
+
+    def test_the_short_way_to_pieces_is_the_usual_one(self) -> None:
+        """Asked directly, the engine of a tokenizer gives the numbers and the padding that transformers gives."""
+        _, tokenizer = tiny_bert()
+        truncation = {"truncation": True, "max_length": 8}
+        short = encoding.encoder(tokenizer, truncation)
+        assert isinstance(short, encoding._Direct)
+        texts = ["great", "", "a bad bad film , really ? !", "Great\u00e9 film " * 20]
+        usual = tokenizer(texts, padding=True, return_tensors="pt", **truncation)
+        for name, tensor in short(texts).items():
+            assert tensor.tolist() == usual[name].tolist(), name
+
+    def test_a_tokenizer_that_pads_on_the_left_is_asked_as_usual(self) -> None:
+        _, tokenizer = tiny_bert()
+        tokenizer.padding_side = "left"
+        assert isinstance(encoding.encoder(tokenizer, {}), encoding._Usual)
+
+    def test_a_device_that_is_not_there_is_named(self, bert_folder: Path) -> None:
+        with pytest.raises(InputError, match=r"There is no device 'cuda:99' here; there is: cpu"):
+            HuggingFacePredictor.from_folder(bert_folder, device="cuda:99")
 
     def test_without_a_padding_token_texts_go_one_by_one(self) -> None:
         model, tokenizer = tiny_bert()

@@ -37,13 +37,15 @@ def given_training(given: Mapping[str, Any]) -> list[str] | None:
 
 
 def given_predictor(given: Mapping[str, Any]) -> Predictor:
-    """The model of --model."""
+    """The model of --model, tried again where it fails."""
+    from anchorscope.patience import TRIES, Patience, Patient
     from anchorscope.predictors import load_predictor
 
     if "model" not in given:
         raise InputError("Name the model to explain: --model M.")
     labels = given["names"].split(",") if "names" in given else None
-    return load_predictor(given["model"], labels=labels, **chosen(given, ("trust", "allow_pickle")))
+    predictor = load_predictor(given["model"], labels=labels, **chosen(given, ("trust", "allow_pickle", "device")))
+    return Patient(predictor, Patience(given.get("model_tries", TRIES), timeout=given.get("model_timeout")))
 
 
 def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator:
@@ -53,7 +55,7 @@ def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: 
     from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
 
     if "perturbator" in given:
-        return named_perturbator(given["perturbator"], top_n=settings.top_n)
+        return named_perturbator(given["perturbator"], top_n=settings.top_n, **chosen(given, ("device",)))
     perturbator, remark = choose_perturbator(LazyWords(texts), top_n=settings.top_n)
     if remark:
         say(given, remark)

@@ -47,7 +47,21 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--trust", action="append", metavar="TYPE", help="a type that a .skops file may hold (repeatable)"
     )
-    group.add_argument("--allow-pickle", action="store_true", help="read a pickled model, which can run any code")
+    group.add_argument(
+        "--allow-pickle",
+        action="store_true",
+        help="read a pickled model: whoever made the file can then do on this machine whatever you can",
+    )
+    group.add_argument(
+        "--model-tries", type=above_zero(int), metavar="N", help="how often a failing call of the model is made (8)"
+    )
+    group.add_argument(
+        "--model-timeout",
+        type=above_zero(float),
+        metavar="S",
+        help="a call that takes longer has failed; it is left behind, as nothing can end it",
+    )
+    group.add_argument("--device", metavar="D", help="where Hugging Face models compute: cpu, or cuda (cpu)")
     group.add_argument(
         "--perturbator",
         metavar="P",
@@ -119,9 +133,19 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
     group.add_argument("--out", type=Path, metavar="RUN", help="keep the run in this folder")
     group.add_argument("--resume", action="store_true", help="go on with the run in --out, or start it")
+    add_no_texts(group)
     form = group.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the result as JSON instead of a table")
     form.add_argument("--stream", action="store_true", help="every snapshot as a line of JSON instead")
+
+
+def add_no_texts(group: argparse._ArgumentGroup) -> None:
+    """Whether other people's texts are kept."""
+    group.add_argument(
+        "--no-texts",
+        action="store_true",
+        help="keep the documents' texts out of journal, result and report: words, counts and keys remain",
+    )
 
 
 def above_zero(kind: Callable[[str], float]) -> Callable[[str], float]:

@@ -20,8 +20,8 @@ SAMPLE = 1000
 """Documents looked at to tell whether a collection is English."""
 
 
-def named_perturbator(spec: str, *, top_n: int) -> Perturbator:
-    """The perturbator behind a name of the command line."""
+def named_perturbator(spec: str, *, top_n: int, device: str = "cpu") -> Perturbator:
+    """The perturbator behind a name of the command line; ``device`` is where a masked-lm computes."""
     if Path(spec).is_dir():
         spec = f"masked-lm:{spec}"
     name, _, argument = spec.partition(":")
@@ -31,7 +31,7 @@ def named_perturbator(spec: str, *, top_n: int) -> Perturbator:
     if name == "masked-lm":
         if not argument:
             raise InputError("Name the folder of the masked language model: --perturbator masked-lm:FOLDER.")
-        return make(argument, top_n=top_n)
+        return make(argument, top_n=top_n, device=device)
     if argument:
         raise InputError(f"The perturbator {name!r} takes nothing after a colon, but {argument!r} was given.")
     return make(top_n=top_n)

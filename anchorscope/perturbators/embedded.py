@@ -77,7 +77,8 @@ class EmbeddedPerturbator:
         """The likeliest words for every True of every mask, all masks of a text being hidden at once."""
         needed = windows((text.words for text in texts), masks, self._pieces, self._layout)
         n_rows = sum(int(mask.sum()) for mask in masks)
-        return gather(batches(needed, self._layout, self.batch_size), n_rows, self._n, self._answer)
+        packed = batches(needed, self._layout, self.batch_size)
+        return gather(((batch, self._answer(batch)) for batch in packed), n_rows, self._n)
 
     def share_in_vocabulary(self, texts: Sequence[Words]) -> float:
         """The share of the words with letters that the model knows as whole words: how English the texts are."""

@@ -11,7 +11,8 @@ The other words are cut one by one (and remembered), byte-level BPE with the spa
 SentencePiece always with it. In scripts without spaces only WordPiece models have whole words to offer.
 
 The vocabulary is scored at masked positions only, and of the scores only the n best leave the device. A text's answer
-is nearly the same in any batch: the last bits may differ, as torch sums in an order that depends on the batch.
+is nearly the same in any batch: the last bits may differ, as torch sums in an order that depends on the batch. On a GPU
+the model computes in bfloat16, and the next batch is laid out while the card works on this one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.devices import checked_device, is_card, on_device, to_device
 from anchorscope.errors import InputError, MissingPackageError, ModelFileError
 from anchorscope.perturbators.windows import Batch, Layout, batches, gather, windows
 from anchorscope.types import Proposals, Words
@@ -34,6 +36,9 @@ from anchorscope.words import split, term
 
 UNDECODABLE = "\ufffd"
 """What a byte-level piece shows that is a part of a character."""
+
+BATCH_SIZE, CARD_BATCH_SIZE = 64, 1024
+"""Windows in a batch, on a CPU and on a GPU."""
 
 LONGEST_WINDOW = 512
 """Longer texts are read by windows even where the model could read more: attention costs the square."""
@@ -45,13 +50,16 @@ class MaskedLMPerturbator:
     name = "masked-lm"
     knows_originals = True
 
-    def __init__(self, folder: str | Path, *, top_n: int = 50, batch_size: int = 64, device: str = "cpu") -> None:
+    def __init__(
+        self, folder: str | Path, *, top_n: int = 50, batch_size: int | None = None, device: str = "cpu"
+    ) -> None:
         if top_n < 1:
             raise InputError(f"top_n is {top_n}, but the masked-lm perturbator needs at least 1 proposal.")
-        self.folder, self.top_n, self.batch_size, self.device = Path(folder), top_n, batch_size, device
+        self.folder, self.top_n, self.device = Path(folder), top_n, checked_device(device)
+        self.batch_size = batch_size or (CARD_BATCH_SIZE if is_card(device) else BATCH_SIZE)
         weights = _weights(self.folder)
         tokenizer, model = _load(self.folder)
-        self._model = model.float().to(device).eval()
+        self._model = to_device(model, device)
         self._pieces = _Pieces(tokenizer)
         self._layout = Layout(*_special(tokenizer), min(LONGEST_WINDOW, _n_positions(model)))
         words = _whole_words(tokenizer)
@@ -61,7 +69,7 @@ class MaskedLMPerturbator:
             )
         self.vocabulary: Sequence[str] = tuple(words.values())
         self.cased = any(word != word.lower() for word in self.vocabulary)
-        self.fingerprint = _hash(weights, self.vocabulary, top_n)
+        self.fingerprint = on_device(_hash(weights, self.vocabulary, top_n), device)
         self._n = min(top_n, len(words))
         self._number = np.zeros(model.config.vocab_size, np.int32)
         self._number[list(words)] = np.arange(len(words))
@@ -79,9 +87,11 @@ class MaskedLMPerturbator:
         """The likeliest words for every True of every mask, all masks of a text being hidden at once."""
         needed = windows(map(self._pieces.keys_of, texts), masks, self._pieces, self._layout)
         n_rows = sum(int(mask.sum()) for mask in masks)
-        return gather(batches(needed, self._layout, self.batch_size), n_rows, self._n, self._answer)
+        launched = [(batch, self._launch(batch)) for batch in batches(needed, self._layout, self.batch_size)]
+        return gather(((batch, self._fetch(*best)) for batch, best in launched), n_rows, self._n)
 
-    def _answer(self, batch: Batch) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _launch(self, batch: Batch) -> tuple[Any, Any]:
+        """The best scores and pieces, on the device, which a card may still be working on."""
         import torch
 
         pieces, attention, masked = (
@@ -89,8 +99,11 @@ class MaskedLMPerturbator:
         )
         with torch.inference_mode(), _head_at(self._model, masked):
             scores = self._model(input_ids=pieces, attention_mask=attention).logits[0]
-            best, found = (scores + self._closed).topk(self._n)
-            return self._number[found.cpu().numpy()], best.softmax(-1).cpu().numpy()
+            best, found = (scores.float() + self._closed).topk(self._n)
+            return best.softmax(-1), found
+
+    def _fetch(self, probabilities: Any, found: Any) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        return self._number[found.cpu().numpy()], probabilities.cpu().numpy()
 
 
 class _Pieces(dict[str, list[int]]):

@@ -20,7 +20,7 @@ read in the same way whatever else it is asked together with.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -101,15 +101,12 @@ def batches(windows: Iterable[Window], layout: Layout, batch_size: int) -> Itera
 
 
 def gather(
-    batches: Iterable[Batch],
-    n_rows: int,
-    n: int,
-    answer: Callable[[Batch], tuple[NDArray[np.int32], NDArray[np.float32]]],
+    answers: Iterable[tuple[Batch, tuple[NDArray[np.int32], NDArray[np.float32]]]], n_rows: int, n: int
 ) -> Proposals:
     """The answers (masked, n) to all batches, each in its own rows."""
     proposals = Proposals(np.zeros((n_rows, n), np.int32), np.zeros((n_rows, n), np.float32))
-    for batch in batches:
-        proposals.words[batch.rows], proposals.probabilities[batch.rows] = answer(batch)
+    for batch, (words, probabilities) in answers:
+        proposals.words[batch.rows], proposals.probabilities[batch.rows] = words, probabilities
     return proposals
 
 

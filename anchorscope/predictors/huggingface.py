@@ -5,7 +5,8 @@
 
 Texts are sorted by length, so that a batch holds little padding, and cut at the longest input that the model takes;
 the softmax of the logits is taken in double precision. Padding reaches the last digits: one text can differ in the
-sixth digit between two batches.
+sixth digit between two batches. On a GPU the model computes in bfloat16, which reaches the third digit, and the next
+batch is cut into pieces while the card works on this one.
 
 A folder is read without a network and without running code of its own: configuration, tokenizer and safetensors.
 Weights in pytorch_model.bin are pickles, and are refused. So is what transformers would make up with no more than a
@@ -14,7 +15,9 @@ log message: a classification head or a vocabulary that the folder does not hold
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,13 +26,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.answers import answered, brief
+from anchorscope.devices import checked_device, is_card, on_device, to_device
 from anchorscope.errors import InputError, ModelFileError
+from anchorscope.predictors.encoding import encoder
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed
 
 BATCH_SIZE = 32
 """Texts in a batch: about where a CPU is fastest."""
+
+CARD_BATCH_SIZE = 1024
+"""The same for a GPU."""
+
+
+AHEAD = 2
+"""Batches that are made ready while a card works."""
 
 
 class HuggingFacePredictor:
@@ -49,17 +61,16 @@ class HuggingFacePredictor:
         name: str | None = None,
         folder: Path | None = None,
         device: str = "cpu",
-        batch_size: int = BATCH_SIZE,
+        batch_size: int | None = None,
     ) -> None:
         self.name = name or type(model).__name__
         self.labels = chosen_labels(_own_labels(model.config, self.name), labels, self.name)
-        self.fingerprint = of_folder(folder) if folder else of_transformer(model, tokenizer)
-        self.model = model.to(device).eval()
-        self.tokenizer = tokenizer
-        self.truncation = _truncation(model, tokenizer)
+        self.device = checked_device(device)
+        self.fingerprint = on_device(of_folder(folder) if folder else of_transformer(model, tokenizer), device)
+        self.model, self.encode = _ready(model, tokenizer, device)
         self.folder = folder
-        self.device = device
-        self.batch_size = batch_size
+        wanted = batch_size or (CARD_BATCH_SIZE if is_card(device) else BATCH_SIZE)
+        self.batch_size = _batch_size(tokenizer, wanted)
 
     @classmethod
     def from_folder(
@@ -68,7 +79,7 @@ class HuggingFacePredictor:
         *,
         labels: Sequence[str] | None = None,
         device: str = "cpu",
-        batch_size: int = BATCH_SIZE,
+        batch_size: int | None = None,
     ) -> HuggingFacePredictor:
         """The classifier that ``save_pretrained`` wrote into ``folder``, with the tokenizer beside it."""
         path = Path(folder).resolve()
@@ -80,38 +91,47 @@ class HuggingFacePredictor:
         return answered(self._rows, texts, self.labels)
 
     def _rows(self, texts: list[str]) -> NDArray[np.float64]:
-        rows = np.empty((len(texts), len(self.labels)))
+        torch = _package("torch")
         by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-        size = _batch_size(self.tokenizer, self.batch_size)
-        for start in range(0, len(texts), size):
-            batch = by_length[start : start + size]
-            rows[batch] = self._probabilities([texts[number] for number in batch])
+        batches = [by_length[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
+        groups = ([_well_formed(texts[number]) for number in batch] for batch in batches)
+        with torch.inference_mode():  # nothing is waited for until all batches are on their way
+            logits = [self._logits(inputs) for inputs in self._encoded(groups)]
+            probabilities = torch.cat(logits).double().softmax(dim=-1).cpu().numpy()
+        rows = np.empty((len(texts), len(self.labels)))
+        rows[by_length] = probabilities
         return rows
 
-    def _probabilities(self, batch: list[str]) -> NDArray[np.float64]:
-        inputs = self.tokenizer(
-            [_well_formed(text) for text in batch],
-            padding=len(batch) > 1,
-            return_tensors="pt",
-            **self.truncation,
-        ).to(self.device)
-        with _package("torch").inference_mode():
-            probabilities: NDArray[np.float64] = self.model(**inputs).logits.double().softmax(dim=-1).cpu().numpy()
-        return probabilities
+    def _encoded(self, groups: Iterator[list[str]]) -> Iterator[Mapping[str, Any]]:
+        """The groups as pieces; for a card, those of the next group are made while it works."""
+        if not is_card(self.device):
+            yield from map(self.encode, groups)
+            return
+        with ThreadPoolExecutor(1) as beside:
+            waiting: deque[Any] = deque()
+            for group in groups:
+                waiting.append(beside.submit(self.encode, group))
+                if len(waiting) > AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _logits(self, inputs: Mapping[str, Any]) -> Any:
+        on_device = {name: tensor.to(self.device, non_blocking=True) for name, tensor in inputs.items()}
+        return self.model(**on_device).logits
 
     def __getstate__(self) -> dict[str, Any]:
-        left_in_folder = {"model": None, "tokenizer": None} if self.folder else {}
+        left_in_folder = {"model": None, "encode": None} if self.folder else {}
         return {**self.__dict__, **left_in_folder}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self.folder:
-            if of_folder(self.folder) != self.fingerprint:
+            if on_device(of_folder(self.folder), self.device) != self.fingerprint:
                 raise ModelFileError(
                     f"The folder {str(self.folder)!r} has changed since the run began; begin a new run."
                 )
-            model, self.tokenizer = _read(self.folder)
-            self.model = model.to(self.device).eval()
+            self.model, self.encode = _ready(*_read(self.folder), self.device)
 
 
 class PipelinePredictor:
@@ -149,6 +169,11 @@ class PipelinePredictor:
         )
         rows = [{score["label"]: score["score"] for score in answer} for answer in answers]
         return [[row[label] for label in self.columns] for row in rows]
+
+
+def _ready(model: Any, tokenizer: Any, device: str) -> tuple[Any, Any]:
+    """The model on its device, and what makes its inputs from texts."""
+    return to_device(model, device), encoder(tokenizer, _truncation(model, tokenizer), pinned=is_card(device))
 
 
 def is_pipeline(model: Any) -> bool:
