@@ -1,0 +1,122 @@
+"""Anchorscope, LIME and SHAP on a folder that the peers read too.
+
+    python -m benchmarks.peer_own FOLDER ANSWER.json --way judge|scan|race|lime|shap [--perturbator embedded|corpus]
+
+``judge`` tests every position that is asked for, and nothing else: what the peers do, token for token. ``scan`` and
+``race`` are whole runs over the folder's documents, candidates chosen by the run: reading, predicting and indexing are
+on the clock. LIME and SHAP weigh every word of every document. Loading of models is off the clock everywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.evaluation import lime, shap
+from anchorscope.perturbators.choose import named_perturbator
+from anchorscope.predictors import as_predictor
+from anchorscope.read import read_texts
+from anchorscope.run import Run
+from anchorscope.schedule import Engine
+from anchorscope.settings import preset
+from anchorscope.types import Cost, Perturbator, Predictor, Unit
+from anchorscope.words import split
+from benchmarks.peer_folder import Judged, Meter, read_task, write_answer
+
+ROUND = 64
+"""Documents judged at a time, as in a run."""
+
+TAU = preset("fast").tau
+
+WAYS = ("judge", "scan", "race", "lime", "shap")
+
+
+def judge(documents: list[Judged], predictor: Predictor, engine: Engine) -> tuple[list[Any], Cost]:
+    """A verdict [document, position, anchor, gain] for every position, and what they took."""
+    texts = [document.text for document in documents]
+    labels = predictor.predict(texts).argmax(axis=1).tolist()
+    units = [
+        Unit(number, document.text, label, tuple(document.positions), (TAU,) * len(document.positions))
+        for number, (document, label) in enumerate(zip(documents, labels))
+        if document.positions
+    ]
+    verdicts, cost = [], Cost(predictor_texts=len(texts))
+    for start in range(0, len(units), ROUND):
+        found, spent = engine.judge(units[start : start + ROUND])
+        verdicts += [[v.document, v.position, v.anchor, v.gain] for v in found]
+        cost += spent
+    return verdicts, cost
+
+
+def explain(
+    documents: list[Judged], predictor: Predictor, perturbator: Perturbator, strategy: str
+) -> tuple[dict[str, list[str]], Cost]:
+    """The terms of each label, and what they took."""
+    texts = [document.text for document in documents]
+    run = Run(read_texts(texts), predictor, perturbator, preset("fast", strategy=strategy))
+    *_, last = run.snapshots()
+    return {label: [t.term for t in one.terms] for label, one in last.explanations.items()}, last.cost
+
+
+def attribute(way: str, documents: list[Judged], predictor: Predictor) -> tuple[dict[str, dict[str, float]], Cost]:
+    """The mean absolute weights of each label's terms by LIME or SHAP, and what they took."""
+    counted = _Counted(predictor)
+    weights = (lime if way == "lime" else shap).weights(counted, [document.text for document in documents])
+    return weights, Cost(predictor_texts=counted.n_texts)
+
+
+class _Counted:
+    """A predictor that counts the texts it is asked."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        self._predictor = predictor
+        self.name, self.labels, self.fingerprint = predictor.name, predictor.labels, predictor.fingerprint
+        self.has_probabilities = predictor.has_probabilities
+        self.n_texts = 0
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Probabilities (texts, labels)."""
+        self.n_texts += len(texts)
+        return self._predictor.predict(texts)
+
+
+def main() -> None:
+    """Judge or explain the documents of the folder."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("answer", type=Path)
+    parser.add_argument("--way", choices=WAYS, default="judge")
+    parser.add_argument("--perturbator", default="embedded")
+    arguments = parser.parse_args()
+    documents, classifier = read_task(arguments.folder)
+    predictor = as_predictor(classifier.model)
+    settings = preset("fast")
+    answer: dict[str, Any]
+    if arguments.way in ("lime", "shap"):
+        attribute(arguments.way, documents[:1], predictor)  # imports and first calls are off the clock
+        with Meter() as meter:
+            weights, cost = attribute(arguments.way, documents, predictor)
+        answer = {"weights": weights}
+    else:
+        perturbator = named_perturbator(arguments.perturbator, top_n=settings.top_n)
+        perturbator.fit([split(document.text) for document in documents])
+        engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
+        judge(documents[:1], predictor, engine)
+        with Meter() as meter:
+            if arguments.way == "judge":
+                verdicts, cost = judge(documents, predictor, engine)
+                answer = {"verdicts": verdicts}
+            else:
+                lists, cost = explain(documents, predictor, perturbator, arguments.way)
+                answer = {"lists": lists, "tested_documents": cost.documents, "tests": cost.tests}
+    texts, passes, samples = cost.predictor_texts, cost.perturbator_passes, cost.samples
+    write_answer(arguments.answer, meter, texts=texts, passes=passes, samples=samples, **answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,270 @@
+"""How does Anchorscope compare with the tools that people can install: time, calls, and AOPC^20 of the words found?
+
+    python -m benchmarks.peers --data FOLDER [--tasks corona rotten-tomatoes] [--documents 30]
+
+All contenders get the same documents, the same tokens to judge, the same logistic regression and the same weights of a
+masked language model, each in an environment and a process of its own, one thread, models loaded before the clock starts.
+CPU seconds decide (the clock is beside them). Anchorscope is measured between the peers again and again, and its median
+counts. The peers' verdicts are aggregated by the paper's functions sq, av and pr with our code, off the clock, and the
+best of the three lists is shown: chosen afterwards, in the peers' favour. The best of a list is its AOPC^20 on the very
+documents that it was made from, as a share of the oracle's; on all documents of the task, it is beside it.
+
+The peers take seconds a document, so they get a few documents; Anchorscope also runs over all documents of the task, as a
+scan (every candidate token tested) and as a race (as many as the list needs), everything but loading on the clock.
+Prints a table a task, writes peers.json and peers.csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from anchorscope import scores
+from anchorscope.aopc import Removals
+from anchorscope.collection import Candidates, find_candidates
+from anchorscope.embedded_model.huggingface import write_folder
+from anchorscope.evaluation.attributions import top
+from anchorscope.read import read_texts
+from anchorscope.settings import preset
+from anchorscope.tally import Tally
+from anchorscope.types import Predictor
+from anchorscope.words import split, term
+from benchmarks import classifiers, tasks, written
+from benchmarks.peer_folder import Judged, write_task
+
+ROOT = Path(__file__).parents[1]
+CACHE = ROOT / ".cache" / "peers"
+K = 20
+ONE_THREAD = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "TOKENIZERS_PARALLELISM": "false",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "HF_HUB_OFFLINE": "1",
+}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A way to judge documents: the environment that it needs (None: ours), its module and its options."""
+
+    environment: str | None
+    module: str
+    options: tuple[str, ...] = ()
+    whole_task: bool = False
+
+
+REFERENCE = "anchorscope, same tokens"
+CONTENDERS: Mapping[str, Contender] = {
+    REFERENCE: Contender(None, "peer_own", ("--way", "judge")),
+    "anchorscope, same tokens, corpus": Contender(None, "peer_own", ("--way", "judge", "--perturbator", "corpus")),
+    "anchor-exp, own bound": Contender("anchor-exp", "peer_anchor_exp", ("--bound", "own")),
+    "anchor-exp, paper's rule": Contender("anchor-exp", "peer_anchor_exp", ("--bound", "one-step")),
+    "alibi, one anchor a document": Contender("alibi", "peer_alibi"),
+    "LIME, 1,000 samples": Contender(None, "peer_own", ("--way", "lime")),
+    "SHAP, 500 evaluations": Contender(None, "peer_own", ("--way", "shap")),
+    "anchorscope, all, scan": Contender(None, "peer_own", ("--way", "scan"), whole_task=True),
+    "anchorscope, all, race": Contender(None, "peer_own", ("--way", "race"), whole_task=True),
+    "anchorscope, all, race, corpus": Contender(
+        None, "peer_own", ("--way", "race", "--perturbator", "corpus"), whole_task=True
+    ),
+}
+REPEATED = [name for name in CONTENDERS if name.startswith(REFERENCE)]
+AGGREGATIONS = ("sq", "av", "pr")
+
+
+def environment(name: str | None) -> Path:
+    """The Python of an environment, made from its requirements where it is missing."""
+    if name is None:
+        return Path(sys.executable)
+    folder, requirements = CACHE / name, ROOT / "benchmarks" / f"requirements-{name}.txt"
+    done = folder / "installed.txt"
+    if not done.exists() or done.read_text() != requirements.read_text():
+        Console(stderr=True).print(f"making the environment of {name} in {folder}")
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([folder / "bin" / "pip", "install", "-q", "-r", requirements], check=True)
+        done.write_text(requirements.read_text())
+    return folder / "bin" / "python"
+
+
+def ask(contender: Contender, folder: Path) -> dict[str, Any]:
+    """What a contender finds in a folder, and what it took."""
+    answer = folder / "answer.json"
+    command = [environment(contender.environment), "-m", f"benchmarks.{contender.module}", folder, answer]
+    ended = subprocess.run(
+        [*command, *contender.options], cwd=ROOT, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True
+    )
+    if ended.returncode:
+        raise SystemExit(f"benchmarks.{contender.module} failed on {folder}:\n{ended.stderr[-2000:]}")
+    found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+    return found
+
+
+class Arena:
+    """A task as the contenders meet it: some of its documents, and all of them."""
+
+    def __init__(self, name: str, data: Path | None, n_documents: int, n_all: int) -> None:
+        task = tasks.load(name, data, n_all)
+        self.predictor: Predictor = classifiers.train("linear", task.train)
+        read = read_texts(task.texts).documents
+        self.texts = [document.text for document in read]
+        self.candidates = find_candidates(read, preset("fast"))
+        self.judged = [self._judged(number) for number in range(len(read))]
+        self.some = self.judged[:n_documents]
+        self.labels = self.predictor.predict(self.texts).argmax(axis=1)
+        self.folder = CACHE / name
+        write_task(self.folder, self.predictor.labels, self.some, self.predictor.model)  # type: ignore[attr-defined]
+        write_task(self.folder / "all", self.predictor.labels, self.judged, self.predictor.model)  # type: ignore[attr-defined]
+        write_folder(self.folder / "mlm")
+        self._removals = {
+            (label, scope): Removals(self.predictor, texts, label)
+            for label in self.predictor.labels
+            for scope, texts in (("same", self.texts[:n_documents]), ("all", self.texts))
+        }
+        self._oracle = {key: r.aopc(r.oracle(self.candidates.terms)[:K]) for key, r in self._removals.items()}
+
+    def _judged(self, number: int) -> Judged:
+        found: Candidates = self.candidates
+        here = slice(found.first_occurrence[number], found.first_occurrence[number + 1])
+        text = self.texts[number]
+        return Judged(text, list(split(text).words), found.occurrence_position[here].tolist())
+
+    def quality(self, label: str, terms: Sequence[str]) -> dict[str, float]:
+        """AOPC^20 of a list and its share of the oracle's, on the same documents and on all."""
+        answer = {}
+        for scope in ("same", "all"):
+            reached = self._removals[label, scope].aopc(terms)
+            answer[f"aopc_{scope}"] = reached
+            answer[f"share_{scope}"] = reached / self._oracle[label, scope]
+        return answer
+
+    def lists(self, answer: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+        """The terms of each label, by the aggregation that made them."""
+        labels = self.predictor.labels
+        if "lists" in answer:
+            return {"gain": answer["lists"]}
+        if "weights" in answer:
+            weights = answer["weights"]
+            return {"mean |weight|": {label: top(weights[label], K, self.candidates.terms) for label in labels}}
+        tally = self._tally(answer["verdicts"])
+        names = ("gain",) if len(answer["verdicts"][0]) > 3 else AGGREGATIONS
+        found = {}
+        for name in names:
+            values = scores.aggregation(name)(tally)
+            order = [scores.ranking(values[row], tally.occurrences[row])[:K] for row in range(len(labels))]
+            found[name] = {label: [self.candidates.terms[t] for t in row] for label, row in zip(labels, order)}
+        return found
+
+    def _tally(self, verdicts: Sequence[Sequence[Any]]) -> Tally:
+        number = {word: i for i, word in enumerate(self.candidates.terms)}
+        documents, positions, anchors, *gains = (np.array(column) for column in zip(*verdicts))
+        labels = self.labels[documents]
+        terms = np.array([number[term(self.some[d].words[p])] for d, p in zip(documents, positions)])  # type: ignore[index]
+        counted = Tally.zero(len(self.predictor.labels), len(number)).observe(labels, terms, anchors, *gains)
+        return replace(counted, occurrences=counted.anchors + counted.non_anchors)
+
+
+def study(name: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """A row for every contender, aggregation and label of a task."""
+    arena = Arena(name, arguments.data, arguments.documents, arguments.all_documents)
+    answers: dict[str, list[dict[str, Any]]] = {contender: [] for contender in arguments.contenders}
+    for contender in arguments.contenders:
+        for one in dict.fromkeys([*(r for r in REPEATED if r in answers), contender]):
+            chosen = CONTENDERS[one]
+            found = ask(chosen, arena.folder / "all" if chosen.whole_task else arena.folder)
+            answers[one].append(found)
+            Console(stderr=True).print(f"{name}: {one}: {found['cpu_seconds']:.2f} CPU seconds")
+    rows = []
+    for contender, found in answers.items():
+        documents = arena.judged if CONTENDERS[contender].whole_task else arena.some
+        for aggregation, lists in arena.lists(found[0]).items():
+            for label, terms in lists.items():
+                cost = _cost(found, documents)
+                cost["tested_documents"] = found[0].get("tested_documents", len(documents))
+                quality = arena.quality(label, terms)
+                fixed = {"task": name, "contender": contender, "aggregation": aggregation, "label": label}
+                rows.append({**fixed, **cost, **quality, "terms": " ".join(terms)})
+    return rows
+
+
+def _cost(found: Sequence[Mapping[str, Any]], documents: Sequence[Judged]) -> dict[str, Any]:
+    n = len(documents)
+    cpu = [one["cpu_seconds"] / n * 1000 for one in found]
+    return {
+        "documents": n,
+        "tokens": sum(len(document.positions) for document in documents),
+        "cpu_ms_per_document": median(cpu),
+        "cpu_ms_least": min(cpu),
+        "cpu_ms_most": max(cpu),
+        "ms_per_document": median(one["seconds"] / n * 1000 for one in found),
+        "texts_per_document": found[0]["texts"] / n,
+        "passes_per_document": found[0]["passes"] / n,
+        "measured": len(found),
+    }
+
+
+def best(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Of the rows of one contender in one task, those of the aggregation with the best mean AOPC^20 over the labels."""
+    names = dict.fromkeys(row["aggregation"] for row in rows)
+    means = {name: np.mean([row["aopc_same"] for row in rows if row["aggregation"] == name]) for name in names}
+    chosen = max(means, key=lambda name: means[name])
+    return [row for row in rows if row["aggregation"] == chosen]
+
+
+def table(rows: Sequence[Mapping[str, Any]], task: str) -> Table:
+    """A row a contender: cost a document, ratio to ours on the same tokens, quality by label."""
+    mine = [row for row in rows if row["task"] == task]
+    labels = list(dict.fromkeys(row["label"] for row in mine))
+    reference = next((row["cpu_ms_per_document"] for row in mine if row["contender"] == REFERENCE), float("nan"))
+    costs = ("documents", "CPU ms/doc", "ms/doc", "times ours", "texts/doc", "passes/doc", "list by")
+    shown = Table("contender", *costs, *(f"{label}: AOPC^20 (share), on all" for label in labels), title=task)
+    for contender in dict.fromkeys(row["contender"] for row in mine):
+        chosen = best([row for row in mine if row["contender"] == contender])
+        one = chosen[0]
+        shown.add_row(
+            contender,
+            f"{one['documents']:,}",
+            f"{one['cpu_ms_per_document']:,.1f}",
+            f"{one['ms_per_document']:,.1f}",
+            f"{one['cpu_ms_per_document'] / reference:,.3g}",
+            f"{one['texts_per_document']:,.1f}",
+            f"{one['passes_per_document']:,.1f}",
+            one["aggregation"],
+            *(
+                f"{r['aopc_same']:.3f} ({r['share_same']:.2f}), {r['aopc_all']:.3f} ({r['share_all']:.2f})"
+                for r in chosen
+            ),
+        )
+    return shown
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="the folder of the tasks (rotten-tomatoes needs none)")
+    parser.add_argument("--tasks", nargs="+", default=["corona", "rotten-tomatoes"], choices=tasks.NAMES)
+    parser.add_argument("--contenders", nargs="+", default=list(CONTENDERS), choices=list(CONTENDERS))
+    parser.add_argument("--documents", type=int, default=30, help="documents that the peers get")
+    parser.add_argument("--all-documents", type=int, default=100_000, help="documents of the whole runs, at most")
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    rows = []
+    for name in arguments.tasks:
+        rows += study(name, arguments)
+        Console(width=220).print(table(rows, name))
+        written.write("peers", arguments, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""What a benchmark leaves behind: a JSON with machine, commit and parameters inside, and its rows as CSV beside it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+import subprocess
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).parents[1] / "docs" / "data"
+
+
+def write(name: str, arguments: Namespace, rows: Sequence[Mapping[str, Any]], **more: Any) -> Path:
+    """Write NAME.json and NAME.csv to docs/data (or to ``arguments.out``); where the JSON is."""
+    folder = getattr(arguments, "out", None) or DATA
+    folder.mkdir(parents=True, exist_ok=True)
+    given = {key: value for key, value in vars(arguments).items() if key not in ("data", "out")}
+    content = {**facts(), "parameters": given, **more, "rows": [rounded(row) for row in rows]}
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")
+    with path.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rounded(row) for row in rows)
+    return path
+
+
+def facts() -> dict[str, Any]:
+    """The machine, its load, and the commit."""
+    command = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent).stdout.strip()
+    return {
+        "machine": processor(),
+        "cores": os.cpu_count(),
+        "load": [round(value, 1) for value in os.getloadavg()],
+        "python": platform.python_version(),
+        "commit": commit,
+        "date": date.today().isoformat(),
+    }
+
+
+def processor() -> str:
+    """The name of the processor, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def rounded(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with its numbers cut to five digits that count.
+
+    >>> rounded({"share": 0.123456789, "n": 3})
+    {'share': 0.12346, 'n': 3}
+    """
+    return {key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in row.items()}
