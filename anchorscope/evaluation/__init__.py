@@ -2,4 +2,11 @@
 
 attributions   mean |weight| of a local attribution method over the documents of a label
 lime, shap     the two local attribution methods that people use instead, each behind one function
+lists          the lists of words that an explanation is compared with
+kept           a kept run with its documents and its model
+evaluate       AOPC of all lists, as shares of an oracle's, over seeds
+substitutes    what stands in the place of a removed word
+greedy, linear two more oracles
+sentences      what a sentence with a top word in it does to the accuracy; proposals makes such sentences
+anytime        quality over measured time
 """

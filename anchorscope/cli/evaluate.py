@@ -1,0 +1,259 @@
+"""``anchorscope evaluate``: how good a kept run's words are, beside baselines; what sentences with them do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from anchorscope.cli import inputs, options
+from anchorscope.errors import InputError, ModelError, RunFolderError, UnknownNameError
+
+if TYPE_CHECKING:
+    from anchorscope.evaluation.evaluate import Evaluation, LabelEvaluation
+    from anchorscope.evaluation.kept import KeptRun
+    from anchorscope.evaluation.sentences import SentenceEffect
+    from anchorscope.types import Perturbator
+
+FILE = "evaluation.json"
+PROPOSED_TERMS = 10
+SHOWN_TERMS = 6
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser = commands.add_parser(
+        "evaluate",
+        parents=[common],
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+        formatter_class=options.Formatter,
+        usage="anchorscope evaluate RUN... [--against NAME] [options]\n"
+        '       anchorscope evaluate RUN --sentence "I was a bit {sad|tired}." [options]',
+        help="how good a kept run's words are",
+        description="Remove the words of a kept run and watch the prediction fall: AOPC^k, beside baselines and an "
+        "oracle. Several runs that differ in their seed give error bands.",
+    )
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run")
+    group = parser.add_argument_group("documents and model, where they are not where the run says")
+    group.add_argument("--docs", nargs="+", metavar="DOCS", help="the documents of the run")
+    group.add_argument("--text-column", metavar="NAME", help="the column with the texts (text)")
+    group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
+    group.add_argument("--clean", metavar="HOW", help="none, or tweets: as the run had it (none)")
+    options.add_model(parser)
+    group = parser.add_argument_group("what to compare")
+    group.add_argument("--label", action="append", metavar="L", help="this label only (repeatable)")
+    group.add_argument(
+        "--against", action="append", metavar="NAME", help="a further list: greedy, lime, shap, pr, sq … (repeatable)"
+    )
+    group.add_argument("--samples", type=options.above_zero(int), metavar="N", help="samples of LIME and SHAP")
+    group.add_argument(
+        "--budget", type=options.above_zero(int), metavar="TEXTS", help="texts for the greedy search (200000)"
+    )
+    group.add_argument("--removal", metavar="HOW", help="deletion, mask, mask:TOKEN or fill (deletion)")
+    group.add_argument(
+        "--all-documents", action="store_true", help="all documents, even where that asks more than the run did"
+    )
+    group.add_argument(
+        "--over-time", action="store_true", help="AOPC and shared terms of what the run showed on its way"
+    )
+    group = parser.add_argument_group("sentences")
+    group.add_argument(
+        "--sentence", action="append", metavar="S", help="a sentence with {alternatives|in it} for --label (repeatable)"
+    )
+    group.add_argument("--propose", action="store_true", help="let the machine propose sentences for the top terms")
+    parser.add_argument("--json", action="store_true", help="JSON instead of a table")
+
+
+def run(given: Mapping[str, Any], output: TextIO) -> int:
+    """Evaluate, and give the exit status."""
+    from anchorscope.evaluation.sentences import parse
+
+    for sentence in given.get("sentence", ()):
+        parse(sentence)
+    try:
+        kept = [_kept(folder, given) for folder in given["runs"]]
+        if "sentence" in given or "propose" in given:
+            return _sentences(kept, given, output)
+        if "over_time" in given:
+            return _over_time(kept, given, output)
+        return _lists(kept, given, output)
+    except ModelError as error:
+        raise InputError(str(error)) from error
+
+
+def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
+    """A run with its documents and its model."""
+    from anchorscope.evaluation.kept import kept_run, sources
+    from anchorscope.read import read_files
+
+    documents, model = sources(folder)
+    paths = given.get("docs") or (documents.split(", ") if documents else None)
+    if paths is None:
+        raise RunFolderError(
+            f"The documents of the run in {folder} are not at hand: it does not name a file; give --docs FILE."
+        )
+    if "model" not in given and model is None:
+        raise RunFolderError(f"The run in {folder} does not say where its model is; give --model M.")
+    read = read_files(paths, **inputs.chosen(given, inputs.READING))
+    return kept_run(folder, read, inputs.given_predictor({"model": model, **given}))
+
+
+def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
+    """Lists of words side by side."""
+    from anchorscope.evaluation.evaluate import evaluate
+    from anchorscope.evaluation.substitutes import named_substitutes
+
+    removal = given.get("removal", "deletion")
+    perturbator = _perturbator(kept[0], given) if removal == "fill" else None
+    evaluation = evaluate(
+        kept,
+        labels=given.get("label"),
+        against=given.get("against", ()),
+        substitutes=named_substitutes(removal, perturbator, kept[0].settings.seed),
+        removal=removal,
+        all_documents="all_documents" in given,
+        samples=given.get("samples"),
+        budget=given.get("budget", 200_000),
+    )
+    text = json.dumps(evaluation.to_dict(), indent=2, allow_nan=False) + "\n"
+    for one in kept if len(kept) == 1 else ():
+        draft = one.folder / (FILE + ".part")
+        draft.write_text(text, encoding="utf-8")
+        os.replace(draft, one.folder / FILE)
+    output.write(text if "json" in given else _table(evaluation))
+    return 0
+
+
+def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
+    """What a run showed on its way."""
+    from anchorscope.aopc import Removals
+    from anchorscope.evaluation.anytime import moments_of, quality
+
+    found = []
+    for one in kept:
+        moments = moments_of(one.moments)
+        if not moments:
+            raise RunFolderError(f"The run in {one.folder} has closed no round: there is nothing to see over time.")
+        removals = {label: Removals(one.predictor, one.texts, label) for label in _labels(one, given)}
+        found += [{"run": str(one.folder), **row.to_dict()} for row in quality(moments, removals)]
+    if "json" in given:
+        output.write(json.dumps(found, indent=2) + "\n")
+        return 0
+    print("label,seconds,tests,aopc,shared", file=output)
+    for row in found:
+        print(f"{row['label']},{row['seconds']:.3f},{row['tests']},{row['aopc']:.5f},{row['shared']:.3f}", file=output)
+    return 0
+
+
+def _sentences(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
+    """What sentences do to the accuracy."""
+    from anchorscope.evaluation.proposals import propose
+    from anchorscope.evaluation.sentences import measure
+    from anchorscope.read import CLEANINGS
+
+    one = kept[0]
+    if len(kept) > 1:
+        raise InputError("--sentence and --propose look at one run: name one.")
+    if (one.true < 0).all():
+        raise RunFolderError(
+            f"The run in {one.folder} has no true labels: make it with --label-column, naming labels of the model."
+        )
+    labels = one.predictor.labels
+    true = [labels[number] if number >= 0 else None for number in one.true.tolist()]
+    clean = CLEANINGS[given.get("clean", "none")]
+    found = []
+    for sentence in given.get("sentence", ()):
+        label = _label_of(one, sentence, given)
+        found.append(measure(one.predictor, one.texts, true, clean(sentence), label))
+    if "propose" in given:
+        perturbator = _perturbator(one, given)
+        for label in _labels(one, given):
+            top = [term.term for term in one.result[label].terms[:PROPOSED_TERMS]]
+            for proposal in propose(one.predictor, perturbator, label, top):
+                made = measure(one.predictor, one.texts, true, clean(proposal.sentence), label, proposed=True)
+                found.append(made)
+    if "json" in given:
+        output.write(json.dumps([effect.to_dict() for effect in found], indent=2) + "\n")
+    else:
+        output.write("".join(map(_sentence_lines, found)) or "No term fits a template.\n")
+    return 0
+
+
+def _label_of(one: KeptRun, sentence: str, given: Mapping[str, Any]) -> str:
+    """The label that a sentence speaks for: the given one, or the one whose list holds its first alternative."""
+    from anchorscope.evaluation.sentences import parse
+    from anchorscope.words import term
+
+    if "label" in given:
+        if len(given["label"]) > 1:
+            raise InputError("A sentence speaks for one label: give --label once.")
+        return _labels(one, given)[0]
+    first = term(parse(sentence)[0][0])
+    holders = [label for label, e in one.result.explanations.items() if first in {t.term for t in e.terms}]
+    if len(holders) != 1:
+        raise InputError(
+            f"Which label does {sentence!r} speak for? Its first alternative is a top term of "
+            f"{' and '.join(holders) or 'none'}: name one with --label ({', '.join(one.result.explanations)})."
+        )
+    return holders[0]
+
+
+def _labels(one: KeptRun, given: Mapping[str, Any]) -> list[str]:
+    """The labels to look at, out of those that the run explained."""
+    explained = [label for label, explanation in one.result.explanations.items() if explanation.terms]
+    for label in given.get("label", ()):
+        if label not in explained:
+            raise UnknownNameError("label in this run", label, explained)
+    return [label for label in explained if label in given.get("label", explained)]
+
+
+def _perturbator(one: KeptRun, given: Mapping[str, Any]) -> Perturbator:
+    """The perturbator that was named, or the run's."""
+    from anchorscope.collection import LazyWords
+    from anchorscope.perturbators.choose import named_perturbator
+
+    found = named_perturbator(given.get("perturbator", one.perturbator), top_n=one.settings.top_n)
+    found.fit(LazyWords(one.texts))
+    return found
+
+
+def _table(evaluation: Evaluation) -> str:
+    """All labels, the best list first."""
+    return "\n".join(_label_table(one, evaluation) for one in evaluation.labels.values())
+
+
+def _label_table(one: LabelEvaluation, evaluation: Evaluation) -> str:
+    from anchorscope.report.table import counted, safe
+
+    over = f"{counted(one.documents, 'document')}" + (f" of {one.of:,}" if one.documents < one.of else "")
+    runs = f", mean of {evaluation.runs} runs" if evaluation.runs > 1 else ""
+    lines = [
+        f"{safe(one.label)} · {over} · removal by {evaluation.removal}{runs}",
+        f"  {'list':16} {f'AOPC^{one.k}':>9} {'±':>7} {'of oracle':>9} {'global':>8}  first terms",
+    ]
+    for row in one.rows:
+        spread = f"{row.spread:.4f}" if row.spread is not None else ""
+        share = f"{row.share:.1%}" if row.share is not None else ""
+        wide = f"{row.aopc_global:.4f}" if row.aopc_global is not None else ""
+        first = ", ".join(map(safe, row.terms[:SHOWN_TERMS]))
+        lines.append(f"  {row.name:16} {row.aopc:9.4f} {spread:>7} {share:>9} {wide:>8}  {first}")
+    return "\n".join(lines) + "\n"
+
+
+def _sentence_lines(effect: SentenceEffect) -> str:
+    from anchorscope.report.table import counted, safe
+
+    head = (
+        f"{safe(effect.sentence)}{'  (proposal)' if effect.proposed else ''}\n"
+        f"  for {safe(effect.label)}, appended to {counted(effect.documents, 'document')} of other labels: "
+        f"accuracy {effect.accuracy:.1%} before\n"
+    )
+    rows = [
+        f"    {safe(one.alternative) or '(empty)':20} {one.accuracy:7.1%} after, {one.drop:+7.1%} dropped\n"
+        for one in effect.effects
+    ]
+    return head + "".join(rows)

@@ -1,0 +1,113 @@
+"""A kept run, together again with its documents and its model.
+
+A run folder holds no documents but those of its evidence, and no model: it names them. They are read again from there,
+or from where the caller says, and compared with what the run knew of them: the keys of the documents (hashes of their
+texts) and the labels that the model gave them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.collection import predict
+from anchorscope.errors import RunFolderError
+from anchorscope.journal import FinishedRun
+from anchorscope.read import Documents
+from anchorscope.result import Result
+from anchorscope.settings import Settings
+from anchorscope.tally import Tally
+from anchorscope.types import Predictor
+
+ANOTHER_MODEL = 0.01
+"""The share of documents that a model may label otherwise than the run and still be its model: near-ties of torch."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptRun:
+    """What a run found, the documents that it explained and the model that it explained.
+
+    ``predicted`` and ``true`` are the numbers of the label that the model gives each text and of the one that came
+    with it (-1 where none did, or one that the model does not know); ``moments`` are what it showed over time.
+    """
+
+    folder: Path
+    predictor: Predictor
+    settings: Settings
+    result: Result
+    texts: tuple[str, ...]
+    predicted: NDArray[np.int64]
+    true: NDArray[np.int64]
+    candidates: tuple[str, ...]
+    tally: Tally
+    moments: tuple[Mapping[str, Any], ...]
+    perturbator: str
+
+    def texts_of(self, label: str) -> list[str]:
+        """The texts that the model gives a label: S[c]."""
+        number = self.predictor.labels.index(label)
+        return [text for text, given in zip(self.texts, self.predicted.tolist()) if given == number]
+
+
+def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRun:
+    """The run in a folder with its documents and its model, once it is clear that they are the run's."""
+    with closing(FinishedRun(folder)) as finished:
+        meta, labels = finished.meta, finished.labels
+        rows = [*finished.documents(range(int(finished.documents_per_label().sum()))).values()]
+        tally, candidates, moments = finished.tally(), finished.terms, tuple(finished.moments())
+    result = Result.load(folder)
+    if predictor.labels != labels:
+        raise RunFolderError(
+            f"The model {predictor.name} has the labels {', '.join(predictor.labels)}, the run in {folder} had "
+            f"{', '.join(labels)}; give the model of the run with --model."
+        )
+    by_key = {document.key: document.text for document in documents.documents}
+    missing = sum(row[0] not in by_key for row in rows)
+    if missing:
+        raise RunFolderError(
+            f"{missing} of the {len(rows)} documents of the run in {folder} are not in {documents.source}; name the "
+            "right file with --docs, and read it as the run did (--text-column, --clean, --encoding)."
+        )
+    texts = tuple(by_key[row[0]] for row in rows)
+    predicted = np.array([row[2] for row in rows], np.int64)
+    _check_predictions(folder, predictor, texts, predicted)
+    numbers = {label: number for number, label in enumerate(labels)}
+    return KeptRun(
+        folder=folder,
+        predictor=predictor,
+        settings=Settings.from_dict(meta["settings"]),
+        result=result,
+        texts=texts,
+        predicted=predicted,
+        true=np.array([numbers.get(row[1] or "", -1) for row in rows], np.int64),
+        candidates=candidates,
+        tally=tally,
+        moments=moments,
+        perturbator=meta["perturbator"]["name"],
+    )
+
+
+def sources(folder: Path) -> tuple[str | None, str | None]:
+    """Where the run in a folder says that its documents and its model are."""
+    with closing(FinishedRun(folder)) as finished:
+        named = finished.meta.get("sources", {})
+    documents = named.get("documents")
+    return None if documents in ("standard input", "Python") else documents, named.get("model")
+
+
+def _check_predictions(
+    folder: Path, predictor: Predictor, texts: tuple[str, ...], predicted: NDArray[np.int64]
+) -> None:
+    """Refuse a model that is not the run's; it is asked about every document once."""
+    differing = int((predict(predictor, texts).labels != predicted).sum())
+    if differing > ANOTHER_MODEL * len(texts):
+        raise RunFolderError(
+            f"The model {predictor.name} is another than that of the run in {folder}: it labels {differing} of "
+            f"{len(texts)} documents differently; give the model of the run with --model."
+        )
