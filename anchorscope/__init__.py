@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from anchorscope.aopc import Removals, removal_oracle
     from anchorscope.errors import AnchorscopeError, InputError, ModelError
     from anchorscope.explainer import Explainer
+    from anchorscope.patience import Patience
     from anchorscope.predictors import as_predictor
     from anchorscope.result import Result
     from anchorscope.types import Explanation, Perturbator, Predictor, Snapshot, Term
@@ -22,6 +23,7 @@ __all__ = [
     "Explanation",
     "InputError",
     "ModelError",
+    "Patience",
     "Perturbator",
     "Predictor",
     "Removals",
@@ -38,6 +40,7 @@ _HOMES = {
     "Explanation": "types",
     "InputError": "errors",
     "ModelError": "errors",
+    "Patience": "patience",
     "Perturbator": "types",
     "Predictor": "types",
     "Result": "result",

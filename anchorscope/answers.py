@@ -16,7 +16,7 @@ with a faulty one is found afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Real
 from typing import Any
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.errors import AnchorscopeError, ModelError
+from anchorscope.errors import AnchorscopeError, ModelError, ModelFailedError
 
 TOLERANCE = 1e-3
 """How far from 1 a row may sum: what half precision and printed digits lose, and no more."""
@@ -38,7 +38,7 @@ def answered(ask: Callable[[list[str]], Any], texts: Sequence[str], labels: Sequ
            [1., 0.]])
     >>> answered(lambda texts: 1 / 0, ["a", "b"], ["bad", "good"])
     Traceback (most recent call last):
-    anchorscope.errors.ModelError: The model failed on a batch of 2 texts: ZeroDivisionError: division by zero; \
+    anchorscope.errors.ModelFailedError: The model failed on a batch of 2 texts: ZeroDivisionError: division by zero; \
 first text: 'a'.
     """
     if not len(texts):
@@ -48,7 +48,7 @@ first text: 'a'.
     except AnchorscopeError:
         raise
     except Exception as error:
-        raise ModelError(
+        raise ModelFailedError(
             f"The model failed on a batch of {len(texts)} texts: {brief(error)}; first text: {shortened(texts[0])}."
         ) from error
     return checked(rows, texts, labels)
@@ -62,7 +62,7 @@ def checked(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[n
         good = (array >= 0).all(axis=1) & (abs(array.sum(axis=1) - 1) <= TOLERANCE)
     if not good.all():
         first = int(np.argmin(good))
-        raise ModelError(f"The model's row for {shortened(texts[first])} {_fault(array[first])}")
+        raise ModelError(f"The model's row for {shortened(texts[first])} {_fault(array[first])}", text=texts[first])
     return array
 
 
@@ -73,7 +73,7 @@ def one_hot(names: Sequence[str], texts: Sequence[str], labels: Sequence[str]) -
     array([[0., 1.]])
     """
     if len(names) != len(texts):
-        raise ModelError(_wrong_count(len(names), "label names", len(texts)))
+        raise ModelError(_wrong_count(len(names), "label names", len(texts)), somewhere=True)
     numbers = {label: number for number, label in enumerate(labels)}
     for name, text in zip(names, texts, strict=True):
         if name not in numbers:
@@ -81,7 +81,8 @@ def one_hot(names: Sequence[str], texts: Sequence[str], labels: Sequence[str]) -
             hint = f"did you mean {near[0]!r}?" if near else "name every label that it can answer."
             raise ModelError(
                 f"The model answered {name!r} for {shortened(text)}, which is none of its labels "
-                f"({', '.join(labels)}); {hint}"
+                f"({', '.join(labels)}); {hint}",
+                text=text,
             )
     return np.eye(len(labels))[[numbers[name] for name in names]]
 
@@ -109,6 +110,7 @@ def _numbers(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[
     expected = f"expected {len(texts)} rows of {len(labels)} probabilities ({', '.join(labels)})"
     if rows is None:
         raise ModelError(f"The model answered None; {expected}; does the function return its result?")
+    _check_columns(rows, labels)
     try:
         array = np.asarray(rows)
     except Exception as error:
@@ -119,6 +121,17 @@ def _numbers(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[
         what = f"values of type {', '.join(odd)}" if array.ndim else f"a single {type(rows).__name__}"
         raise ModelError(f"The model answered {what} instead of numbers; {expected}.")
     return array.astype(np.float64)
+
+
+def _check_columns(rows: Any, labels: Sequence[str]) -> None:
+    """A table says itself what its columns are; in another order they would be read as other labels."""
+    columns = getattr(rows, "columns", ())
+    names = [str(name) for name in columns] if isinstance(columns, Iterable) else []
+    if names != list(labels) and sorted(names) == sorted(labels):
+        raise ModelError(
+            f"The model's columns are {', '.join(names)}; expected {', '.join(labels)}, in this order; "
+            "put them into the order of the labels."
+        )
 
 
 def _ragged(rows: Sequence[Any], texts: Sequence[str], labels: Sequence[str]) -> str:
@@ -139,7 +152,7 @@ def _odd_types(array: NDArray[Any]) -> list[str]:
 def _check_shape(array: NDArray[np.float64], texts: Sequence[str], labels: Sequence[str]) -> None:
     expected = f"expected {len(labels)} ({', '.join(labels)})"
     if len(array) != len(texts):
-        raise ModelError(_wrong_count(len(array), "rows", len(texts)))
+        raise ModelError(_wrong_count(len(array), "rows", len(texts)), somewhere=True)
     if array.ndim == 1 or array.shape[1:] == (1,):
         advice = "return 1 - p beside p" if len(labels) == 2 else "return one probability for each label"
         raise ModelError(f"The model answered one number a text; {expected}; {advice}, or label names.")

@@ -7,10 +7,12 @@
     │   ├── ModelFileError      a model file of an unknown or unsafe kind
     │   ├── RunFolderError      a run folder that exists, is missing, is busy, or belongs to another run
     │   └── MissingPackageError an optional package is needed; the extra to install is named
+    ├── StorageError            what was found cannot be written down: the disk is full, or fails
     └── ModelError              the model answered with something that is no prediction
+        └── ModelFailedError    the model raised instead of answering, again and again
 
-The command line exits with 2 on an InputError and on a ModelError of the first batch, with 1 on a
-ModelError later in the run.
+The command line exits with 2 on an InputError and on a ModelError or StorageError before the first snapshot, with 1 on
+one later in the run.
 """
 
 from __future__ import annotations
@@ -74,5 +76,23 @@ class MissingPackageError(InputError):
         return type(self), (self.package, self.extra, self.purpose)
 
 
+class StorageError(AnchorscopeError):
+    """What was found cannot be written down."""
+
+
 class ModelError(AnchorscopeError):
-    """The model answered with something that is no prediction."""
+    """The model answered with something that is no prediction.
+
+    ``text`` is the text at fault, where that is known; ``somewhere`` says that one of the texts may be at fault.
+    """
+
+    def __init__(self, message: str, *, text: str | None = None, somewhere: bool = False) -> None:
+        super().__init__(message)
+        self.text, self.somewhere = text, somewhere
+
+
+class ModelFailedError(ModelError):
+    """The model raised instead of answering; ``__cause__`` is what it raised."""
+
+    def __init__(self, message: str, *, text: str | None = None) -> None:
+        super().__init__(message, text=text, somewhere=text is None)

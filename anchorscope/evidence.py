@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from anchorscope.anchor import Test
 from anchorscope.aopc import Removals
 from anchorscope.collection import Collection
+from anchorscope.errors import AnchorscopeError
 from anchorscope.ledger import Ledger
 from anchorscope.race import priority
-from anchorscope.schedule import Engine
-from anchorscope.types import Cost, Predictor, Snapshot, Term, Unit
+from anchorscope.schedule import Engine, Sampling
+from anchorscope.types import Cost, Perturbator, Predictor, Snapshot, Term, Unit
 
 SAMPLES = 20
 """Samples kept of a document, as evidence for or against one term."""
@@ -52,6 +55,11 @@ def samples_of_terms(
     return rows, cost
 
 
+def without_texts(rows: Sequence[Row]) -> list[Row]:
+    """The same samples, counted but not shown."""
+    return [(*row[:5], "", *row[6:]) for row in rows]
+
+
 def texts_of_terms(collection: Collection, ledger: Ledger, snapshot: Snapshot) -> list[tuple[int, str]]:
     """The documents that the evidence comes from, those of the first terms of every label first."""
     numbers = {term: number for number, term in enumerate(collection.terms)}
@@ -63,6 +71,45 @@ def texts_of_terms(collection: Collection, ledger: Ledger, snapshot: Snapshot) -
                     places = ledger.examples(collection.labels.index(name), numbers[term.term], anchor)
                     chosen.update((document, collection.documents[document].text) for document, _ in places)
     return list(chosen.items())[:DOCUMENTS]
+
+
+def origin(
+    text: str | None,
+    units: Sequence[Unit],
+    predictor: Predictor,
+    perturbator: Perturbator,
+    sampling: Sampling,
+    test: Test,
+) -> Unit | None:
+    """The unit of a round whose samples hold ``text``: they are drawn again, and the model is not asked about it."""
+    if text is None:
+        return None
+    engine = Engine(_Watching(predictor, text), perturbator, sampling, test)
+    for unit in units:
+        try:
+            engine.judge([unit])
+        except _MetError:
+            return unit
+    return None
+
+
+class _MetError(AnchorscopeError):
+    """The text that was looked for is about to be asked about."""
+
+
+class _Watching:
+    """A predictor that stops at one text."""
+
+    def __init__(self, predictor: Predictor, text: str) -> None:
+        self._predictor, self._text = predictor, text
+        self.name, self.labels, self.fingerprint = predictor.name, predictor.labels, predictor.fingerprint
+        self.has_probabilities = predictor.has_probabilities
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """What the model says, unless the text is among them."""
+        if self._text in texts:
+            raise _MetError
+        return self._predictor.predict(texts)
 
 
 def moment(snapshot: Snapshot) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from anchorscope.collection import LazyWords
 from anchorscope.errors import DocumentsError, InputError
+from anchorscope.patience import Patience, Patient
 from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.predictors import as_predictor
@@ -25,7 +26,7 @@ from anchorscope.result import Result
 from anchorscope.run import Budget, Run
 from anchorscope.schedule import Engine
 from anchorscope.settings import Settings, preset
-from anchorscope.types import Perturbator, Snapshot, Unit, Words
+from anchorscope.types import Perturbator, Predictor, Snapshot, Unit, Words
 from anchorscope.words import spans, split, terms
 
 ONE_DOCUMENT_SAMPLES = 1000
@@ -68,6 +69,8 @@ class Explainer:
     ``only``         the labels to explain; all of them if None
     ``perturbator``  a Perturbator, or None for the one that suits the documents
     ``settings``     further settings by name, such as ``{"delta": 0.2}``; they go before the preset's
+    ``patience``     how often and how long a model that fails is tried again
+    ``keep_texts``   False keeps the texts of the documents, perturbed or not, out of the run folder
     """
 
     def __init__(
@@ -84,6 +87,8 @@ class Explainer:
         workers: int = 1,
         max_seconds: float | None = None,
         max_model_calls: int | None = None,
+        patience: Patience | None = None,
+        keep_texts: bool = True,
     ) -> None:
         self.model = model
         self.top_k = top_k
@@ -96,6 +101,8 @@ class Explainer:
         self.workers = workers
         self.max_seconds = max_seconds
         self.max_model_calls = max_model_calls
+        self.patience = patience
+        self.keep_texts = keep_texts
 
     def explain(
         self,
@@ -132,7 +139,7 @@ class Explainer:
 
     def anchors(self, text: str) -> LocalExplanation:
         """The anchors of one document: every word is tested, stop words and rare words too."""
-        predictor = as_predictor(self.model, labels=self.labels)
+        predictor = self._predictor()
         settings = self._settings()
         if "test" not in (self.settings or {}) and settings.test == "fixed":  # one document needs a clear yes or no
             settings = replace(settings, test="sprt", max_samples=ONE_DOCUMENT_SAMPLES)
@@ -154,6 +161,12 @@ class Explainer:
             for v in verdicts
         )
         return LocalExplanation(text, predictor.labels[label], float(row[label]), tested)
+
+    def _predictor(self) -> Predictor:
+        predictor = as_predictor(self.model, labels=self.labels)
+        if isinstance(predictor, Patient) and self.patience is None:
+            return predictor
+        return Patient(predictor, self.patience or Patience())
 
     def _settings(self) -> Settings:
         further = dict(self.settings or {})
@@ -179,7 +192,7 @@ class Explainer:
         settings = self._settings()
         return Run(
             documents,
-            as_predictor(self.model, labels=self.labels),
+            self._predictor(),
             self._perturbator(LazyWords([document.text for document in documents.documents]), settings),
             settings,
             folder=None if out is None else Path(out),
@@ -187,4 +200,5 @@ class Explainer:
             workers=self.workers,
             budget=Budget.of(self.max_seconds, self.max_model_calls),
             training_texts=training_texts,
+            keep_texts=self.keep_texts,
         )

@@ -13,29 +13,37 @@
     texts      document, text: the documents of the evidence
     moments    round, what was shown then: cost, and for each label its terms, regret and the mean width of intervals
 
-A kill at any point loses at most the round in flight. A lock file lets one process write at a time; readers need none.
-No text of a document is stored, but for the evidence of shown terms and the documents that it comes from.
+A kill at any point loses at most the round in flight, or the piece of predictions. A lock file lets one process write
+at a time; readers need none. No text of a document is stored, but for the evidence of shown terms and the documents
+that it comes from; and not even those where the run was asked to keep no texts.
+
+A journal may come from elsewhere. It is read only if it has the tables above and nothing else (no view or trigger can
+stand in for them), and whatever is wrong with its rows is a RunFolderError.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.collection import Collection, Predictions
-from anchorscope.errors import RunFolderError
+from anchorscope.credit import Credit
+from anchorscope.errors import RunFolderError, StorageError
 from anchorscope.progress import Progress
 from anchorscope.race import priority
 from anchorscope.scan import Round
+from anchorscope.settings import Settings
 from anchorscope.tally import Tally
-from anchorscope.types import EMPTY, Cost, Verdict
+from anchorscope.types import EMPTY, Cost, Document, Verdict
 
 SCHEMA = 1
 FILE = "journal.sqlite"
@@ -71,6 +79,45 @@ CREATE TABLE moments (round INTEGER PRIMARY KEY, moment TEXT NOT NULL);
 """
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+UNREADABLE = (
+    *(sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError),
+)
+"""What reading a journal may raise that no run has written."""
+
+
+class _InFolder(Protocol):
+    _folder: Path
+
+
+Reader = TypeVar("Reader", bound=_InFolder)
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Whatever is wrong with what a journal holds becomes one sentence."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise RunFolderError(
+            f"The journal in {folder} holds what no run has written ({type(error).__name__}: {error}); "
+            "start afresh in another --out."
+        ) from error
+
+
+def _defensive(read: Callable[Concatenate[Reader, P], T]) -> Callable[Concatenate[Reader, P], T]:
+    """A method that reads what may come from elsewhere."""
+
+    @wraps(read)
+    def read_defensively(self: Reader, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with reading(self._folder):
+            return read(self, *args, **kwargs)
+
+    return read_defensively
+
+
 class Journal:
     """The journal of one run, open for writing."""
 
@@ -98,9 +145,22 @@ class Journal:
 
     def close(self) -> None:
         """Close the file and let the next writer in."""
-        self._db.close()
+        self._db.close()  # what a full disk leaves in the write-ahead log is read from there
         self._lock.release()
 
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All that is written inside, or nothing of it."""
+        try:
+            with self._db:
+                yield
+        except sqlite3.OperationalError as error:
+            raise StorageError(
+                f"The journal in {self._folder} cannot be written ({error}); "
+                "what it held is kept: make room, then go on with --resume."
+            ) from error
+
+    @_defensive
     def holds_predictions(self) -> bool:
         """Whether the model's answers about the documents are written down."""
         return bool(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
@@ -111,17 +171,19 @@ class Journal:
         for name in (FILE, FILE + "-wal", FILE + "-shm"):
             (self._folder / name).unlink(missing_ok=True)
 
+    @_defensive
     def meta(self) -> dict[str, Any]:
         """What was written by ``begin``: empty for a new journal."""
         return _meta(self._db)
 
     def begin(self, meta: Mapping[str, Any]) -> None:
         """Write down what this run is."""
-        with self._db:
+        with self._transaction():
             self._db.executemany(
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)", [(k, json.dumps(v)) for k, v in meta.items()]
             )
 
+    @_defensive
     def read_predictions(self) -> Predictions | None:
         """The predictions, if they were written down."""
         rows = self._db.execute("SELECT predicted, confidence FROM documents ORDER BY number").fetchall()
@@ -129,31 +191,37 @@ class Journal:
             return None
         return Predictions(np.array([p for p, _ in rows], np.int64), np.array([c for _, c in rows]))
 
-    def write_collection(self, collection: Collection) -> None:
-        """Write down what the model says of each document, the candidates, and what is known of them (once)."""
-        if self._db.execute("SELECT count(*) FROM terms").fetchone()[0]:
-            return
-        tally, predictions = collection.tally(), collection.predictions
-        labels, terms = np.nonzero(tally.occurrences)
-        counts = (labels, terms, tally.occurrences[labels, terms], tally.documents[labels, terms])
-        documents = zip(collection.documents, predictions.labels.tolist(), predictions.confidence.tolist())
-        with self._db:
-            self._db.executemany("INSERT INTO labels VALUES (?, ?)", enumerate(collection.labels))
+    def write_predictions(self, start: int, documents: Sequence[Document], predictions: Predictions) -> None:
+        """Write down what the model says of some documents, which are numbered from ``start``."""
+        said = zip(documents, predictions.labels.tolist(), predictions.confidence.tolist())
+        with self._transaction():
             self._db.executemany(
                 "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
-                ((i, d.key, d.label, label, confidence) for i, (d, label, confidence) in enumerate(documents)),
+                ((i, d.key, d.label, label, confidence) for i, (d, label, confidence) in enumerate(said, start)),
             )
+
+    def write_collection(self, collection: Collection) -> None:
+        """Write down the labels, the candidates, and what is known of them (once)."""
+        if self._db.execute("SELECT count(*) FROM terms").fetchone()[0]:
+            return
+        tally = collection.tally()
+        labels, terms = np.nonzero(tally.occurrences)
+        counts = (labels, terms, tally.occurrences[labels, terms], tally.documents[labels, terms])
+        with self._transaction():
+            self._db.executemany("INSERT INTO labels VALUES (?, ?)", enumerate(collection.labels))
             self._db.executemany(
                 "INSERT INTO terms VALUES (?, ?, ?)",
                 ((i, t, n) for i, (t, n) in enumerate(zip(collection.terms, collection.training.tolist()))),
             )
             self._db.executemany("INSERT INTO counts VALUES (?, ?, ?, ?)", zip(*(c.tolist() for c in counts)))
 
+    @_defensive
     def closed_rounds(self) -> dict[int, Cost]:
         """The costs of the rounds that are complete, by number."""
         rows = self._db.execute("SELECT number, cost FROM rounds ORDER BY number")
         return {number: Cost(**json.loads(cost)) for number, cost in rows}
 
+    @_defensive
     def read_round(self, number: int) -> list[Verdict]:
         """The verdicts of a closed round."""
         rows = self._db.execute(
@@ -172,7 +240,7 @@ class Journal:
         cost: Cost,
     ) -> None:
         """Close a round, whole or not at all: its verdicts (each with its term's number, or -1), skips and cost."""
-        with self._db:
+        with self._transaction():
             self._db.executemany(
                 "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -197,12 +265,12 @@ class Journal:
 
     def write_moment(self, number: int, moment: Mapping[str, Any]) -> None:
         """Write down what was shown after a round, for the curves."""
-        with self._db:
+        with self._transaction():
             self._db.execute("INSERT OR REPLACE INTO moments VALUES (?, ?)", (number, json.dumps(moment)))
 
     def write_texts(self, texts: Iterable[tuple[int, str]]) -> None:
         """Replace the texts of the documents that the evidence comes from: (document, text) a row."""
-        with self._db:
+        with self._transaction():
             self._db.execute("DELETE FROM texts")
             self._db.executemany(
                 "INSERT INTO texts VALUES (?, ?)",
@@ -211,7 +279,7 @@ class Journal:
 
     def write_evidence(self, rows: Iterable[tuple[int, int, int, int, bool, str, bool, bool]]) -> None:
         """Replace the evidence: (label, term, document, position, anchor, text, present, agreed) a row."""
-        with self._db:
+        with self._transaction():
             self._db.execute("DELETE FROM evidence")
             self._db.executemany(
                 "INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -227,16 +295,30 @@ class FinishedRun:
             raise RunFolderError(
                 f"{folder} is no run folder: it holds no {FILE}; make one with: explain … --out {folder}"
             )
+        self._folder = folder
         self._db = _connect(folder / FILE)
-        _check_schema(self._db, folder)
-        self.meta = _meta(self._db)
-        self.labels = tuple(name for (name,) in self._db.execute("SELECT name FROM labels ORDER BY number"))
-        terms = self._db.execute("SELECT term, training FROM terms ORDER BY number").fetchall()
-        if not self.labels or not terms:
-            raise RunFolderError(f"The run in {folder} was interrupted before its first test; go on with --resume.")
-        self.terms = tuple(term for term, _ in terms)
-        self._training = np.array([training for _, training in terms], np.int64)
+        try:
+            _check_schema(self._db, folder)
+            self._begin_reading()
+        except BaseException:
+            self._db.close()
+            raise
 
+    def _begin_reading(self) -> None:
+        with reading(self._folder):
+            self.meta = _meta(self._db)
+            self.labels = tuple(str(name) for (name,) in self._db.execute("SELECT name FROM labels ORDER BY number"))
+            terms = self._db.execute("SELECT term, training FROM terms ORDER BY number").fetchall()
+        if not self.labels or not terms:
+            raise RunFolderError(
+                f"The run in {self._folder} was interrupted before its first test; go on with --resume."
+            )
+        with reading(self._folder):
+            self.terms = tuple(str(term) for term, _ in terms)
+            self._training = np.array([training for _, training in terms], np.int64)
+            _check_meta(self.meta)
+
+    @_defensive
     def tally(self) -> Tally:
         """The tally of all closed rounds, as the run's own settings count it."""
         tally = self._before_any_test()
@@ -245,6 +327,7 @@ class FinishedRun:
         skips = np.array(self._db.execute("SELECT label, term, n FROM skips").fetchall(), np.int64).reshape(-1, 3)
         return tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
 
+    @_defensive
     def progress(self) -> Progress:
         """How far the words of a race have come."""
         progress = Progress.zero(self._before_any_test().documents)
@@ -266,13 +349,14 @@ class FinishedRun:
     def _counted_verdicts(self) -> _Verdicts:
         """All verdicts of a scan; of a race, those within the prefix of their word."""
         rows = self._db.execute(
-            "SELECT d.predicted, v.term, v.document, v.anchor AND NOT (? AND coalesce(e.anchor, 0)), v.gain "
+            "SELECT d.predicted, v.term, v.document, v.anchor, v.gain, 1.0 * v.agreements / max(v.samples, 1), "
+            "e.anchor, 1.0 * e.agreements / max(e.samples, 1) "
             "FROM verdicts v JOIN documents d ON d.number = v.document "
-            "LEFT JOIN verdicts e ON e.document = v.document AND e.position = ? "
+            "JOIN verdicts e ON e.document = v.document AND e.position = ? "
             "WHERE v.position != ? ORDER BY v.document, v.position",
-            (self.meta["settings"]["robust"] == "drop", EMPTY, EMPTY),
+            (EMPTY, EMPTY),
         ).fetchall()
-        verdicts = _Verdicts.of(rows)
+        verdicts = _Verdicts.of(rows, Settings.from_dict(self.meta["settings"]).credit)
         return self._within_prefixes(verdicts) if self.meta["settings"]["strategy"] == "race" else verdicts
 
     def _within_prefixes(self, verdicts: _Verdicts) -> _Verdicts:
@@ -291,24 +375,32 @@ class FinishedRun:
         }
         return verdicts.only(np.array([place in within for place in verdicts.places()], bool))
 
+    @_defensive
     def closed_rounds(self) -> dict[int, Cost]:
         """The rounds that are written down, and what each took."""
         rows = self._db.execute("SELECT number, cost FROM rounds ORDER BY number")
         return {number: Cost(**json.loads(cost)) for number, cost in rows}
 
+    @_defensive
     def moments(self) -> list[dict[str, Any]]:
         """What was shown after each round."""
         return [json.loads(moment) for (moment,) in self._db.execute("SELECT moment FROM moments ORDER BY round")]
 
+    @_defensive
     def texts(self) -> dict[int, str]:
         """The texts of the documents that the evidence comes from, by number; none if they were not to be kept."""
         return dict(self._db.execute("SELECT document, text FROM texts ORDER BY document"))
 
+    @_defensive
     def documents(self, numbers: Iterable[int]) -> dict[int, tuple[str, str | None, int, float]]:
         """Key, label that came with it, number of the predicted label and confidence of some documents."""
         query = "SELECT key, label, predicted, confidence FROM documents WHERE number = ?"
-        return {number: self._db.execute(query, (number,)).fetchone() for number in numbers}
+        found = {number: self._db.execute(query, (number,)).fetchone() for number in numbers}
+        if missing := [number for number, row in found.items() if row is None]:
+            raise LookupError(f"there is no document {missing[0]}")
+        return found
 
+    @_defensive
     def verdicts_of(self, document: int) -> list[Verdict]:
         """All verdicts about one document, in the order of its words; the empty anchor comes first."""
         rows = self._db.execute(
@@ -318,6 +410,7 @@ class FinishedRun:
         )
         return [Verdict(d, p, bool(a), bool(c), n, s, t, g) for d, p, a, c, n, s, t, g in rows]
 
+    @_defensive
     def evidence(self) -> list[tuple[int, int, int, int, bool, str, bool, bool]]:
         """(label, term, document, position, anchor, perturbed text, present, agreed) a row, in the order written."""
         rows = self._db.execute(
@@ -325,23 +418,28 @@ class FinishedRun:
         )
         return [(*row[:4], bool(row[4]), row[5], bool(row[6]), bool(row[7])) for row in rows]
 
+    @_defensive
     def robust_per_label(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """How many documents of each label keep their prediction with no token forced."""
-        rows = self._db.execute(
-            "SELECT d.predicted FROM verdicts v JOIN documents d ON d.number = v.document "
-            "WHERE v.position = ? AND v.anchor",
-            (EMPTY,),
+        return self._per_label(
+            "SELECT d.predicted, count(*) FROM verdicts v JOIN documents d ON d.number = v.document "
+            f"WHERE v.position = {EMPTY} AND v.anchor GROUP BY d.predicted"
         )
-        return np.bincount([p for (p,) in rows], minlength=len(self.labels))
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
 
+    @_defensive
     def documents_per_label(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """How many documents were predicted each label."""
-        predicted = [p for (p,) in self._db.execute("SELECT predicted FROM documents")]
-        return np.bincount(predicted, minlength=len(self.labels))
+        return self._per_label("SELECT predicted, count(*) FROM documents GROUP BY predicted")
+
+    def _per_label(self, query: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+        counts = np.zeros(len(self.labels), np.int64)
+        for label, n in self._db.execute(query):
+            counts[label] = n
+        return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -355,10 +453,13 @@ class _Verdicts:
     gain: NDArray[np.float64]
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, int, int, int, float]]) -> _Verdicts:
-        table = np.array(rows, np.float64).reshape(-1, 5)
+    def of(cls, rows: Sequence[tuple[float, ...]], credit: Credit) -> _Verdicts:
+        """From (label, term, document, anchor, gain, precision) and the empty anchor's verdict and precision."""
+        table = np.array(rows, np.float64).reshape(-1, 8)
         label, term, document = (table[:, i].astype(np.int64) for i in range(3))
-        return cls(label, term, document, table[:, 3].astype(bool), table[:, 4])
+        anchor, gain, precision, robust, empty = table[:, 3:].T
+        anchors = credit.anchors(anchor.astype(bool), precision, robust.astype(bool), empty)
+        return cls(label, term, document, anchors, credit.gains(gain, empty))
 
     def places(self) -> list[tuple[int, int, int]]:
         return list(zip(self.label.tolist(), self.term.tolist(), self.document.tolist()))
@@ -380,15 +481,26 @@ def _open(folder: Path) -> sqlite3.Connection:
         _check_schema(db, folder)
     except sqlite3.Error as error:
         db.close()
-        raise RunFolderError(
-            f"The journal in {folder} cannot be read ({error}); start afresh in another --out."
-        ) from error
+        raise _unopened(folder, error) from error
+    except RunFolderError:
+        db.close()
+        raise
     return db
+
+
+def _unopened(folder: Path, error: Exception) -> RunFolderError:
+    """A journal that cannot be opened: for want of room or rights, or because it is none."""
+    if "full" in str(error) or "I/O" in str(error) or "readonly" in str(error):
+        return RunFolderError(f"The journal in {folder} cannot be opened ({error}); make room or check the rights.")
+    return RunFolderError(f"The journal in {folder} cannot be read ({error}); start afresh in another --out.")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     try:
-        return sqlite3.connect(path, isolation_level="DEFERRED")
+        db = sqlite3.connect(path, isolation_level="DEFERRED")
+        db.execute("PRAGMA trusted_schema=OFF")
+        db.execute("PRAGMA cell_size_check=ON")
+        return db
     except sqlite3.Error as error:
         raise RunFolderError(f"{path} cannot be opened: {error}.") from error
 
@@ -404,11 +516,40 @@ def _meta(db: sqlite3.Connection) -> dict[str, Any]:
 def _check_schema(db: sqlite3.Connection, folder: Path) -> None:
     try:
         found = _meta(db).get("schema")
-    except (sqlite3.DatabaseError, ValueError) as error:
-        raise RunFolderError(
-            f"The journal in {folder} cannot be read ({error}); start afresh in another --out."
-        ) from error
+        tables = _described(db)
+    except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise _unopened(folder, error) from error
     if found != SCHEMA:
         raise RunFolderError(
             f"The journal in {folder} has schema {found}, this version writes {SCHEMA}; start afresh in another --out."
         )
+    if tables != _expected_tables():
+        raise RunFolderError(
+            f"The journal in {folder} has other tables than a run writes; start afresh in another --out."
+        )
+
+
+def _described(db: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    """Everything in a database but its rows: (kind, name, statement that made it)."""
+    rows = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {(str(kind), str(name), str(sql)) for kind, name, sql in rows}
+
+
+@cache
+def _expected_tables() -> frozenset[tuple[str, str, str]]:
+    db = sqlite3.connect(":memory:")
+    db.executescript(_TABLES)
+    described = frozenset(_described(db))
+    db.close()
+    return described
+
+
+def _check_meta(meta: Mapping[str, Any]) -> None:
+    """What everybody reads of a run is there, and of its kind."""
+    Settings.from_dict(meta["settings"])
+    if not isinstance(meta["texts"], bool):
+        raise TypeError("whether texts are kept is neither true nor false")
+    for part in ("model", "perturbator"):
+        for field in ("name", "sha256"):
+            if not isinstance(meta[part][field], str):
+                raise TypeError(f"the {field} of the {part} is no string")

@@ -1,7 +1,10 @@
 """What a run found, as a value: read it, write it, make a table of it.
 
 ``result.json`` follows the schema in ``result.schema.json`` (version 1); nothing in it but the cost depends on
-batches, workers or crashes.
+batches, workers or crashes. ``finished`` says that the run had nothing left to do: no budget and no interrupt ended it.
+
+A file may come from elsewhere: what is no result is refused with one sentence, and nothing in it is believed to be of a
+kind that was not looked at.
 """
 
 from __future__ import annotations
@@ -14,13 +17,15 @@ from importlib import import_module
 from importlib.resources import files
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from anchorscope.errors import RunFolderError, UnknownNameError
+from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
 from anchorscope.types import Cost, Explanation, Snapshot, Term
 
 SCHEMA = 1
 FILE = "result.json"
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,7 @@ class Result:
     """The top terms of every label, what they rest on, and what it took."""
 
     explanations: Mapping[str, Explanation]
+    finished: bool
     settled: bool
     interval_level: float
     settings: Mapping[str, Any]
@@ -47,6 +53,7 @@ class Result:
         return {
             "schema": SCHEMA,
             "labels": {label: explanation_to_dict(e) for label, e in self.explanations.items()},
+            "finished": self.finished,
             "settled": self.settled,
             "interval_level": self.interval_level,
             "settings": dict(self.settings),
@@ -65,31 +72,43 @@ class Result:
     def save(self, folder: Path) -> Path:
         """Write ``result.json`` whole or not at all."""
         path, draft = folder / FILE, folder / (FILE + ".part")
-        draft.write_text(self.to_json(), encoding="utf-8")
-        os.replace(draft, path)
+        try:
+            draft.write_text(self.to_json(), encoding="utf-8")
+            os.replace(draft, path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise StorageError(
+                f"{path} cannot be written ({error.strerror}); make room, then go on with --resume."
+            ) from error
         return path
 
     @classmethod
     def load(cls, folder: Path) -> Result:
         """The result in a run folder."""
+        path = folder / FILE
         try:
-            values = json.loads((folder / FILE).read_text(encoding="utf-8"))
+            values = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
             if values["schema"] != SCHEMA:
-                raise RunFolderError(f"{folder / FILE} has schema {values['schema']}, this version reads {SCHEMA}.")
+                raise RunFolderError(f"{path} has schema {values['schema']}, this version reads {SCHEMA}.")
             return cls(
-                explanations={label: explanation_from_dict(label, e) for label, e in values["labels"].items()},
-                settled=values["settled"],
-                interval_level=values["interval_level"],
-                settings=values["settings"],
-                cost=Cost(**values["cost"]),
-                documents=values["documents"],
-                model=values["model"],
-                perturbator=values["perturbator"],
-                versions=values["versions"],
+                explanations={
+                    label: explanation_from_dict(label, e) for label, e in _typed(values["labels"], dict).items()
+                },
+                finished=_typed(values["finished"], bool),
+                settled=_typed(values["settled"], bool),
+                interval_level=_number(values["interval_level"]),
+                settings={**values["settings"], "seed": _typed(values["settings"]["seed"], int)},
+                cost=_cost(values["cost"]),
+                documents={
+                    **values["documents"],
+                    "usable": _typed(values["documents"]["usable"], int),
+                    "skipped": {reason: _typed(n, int) for reason, n in values["documents"]["skipped"].items()},
+                },
+                **{part: _names(values[part]) for part in ("model", "perturbator", "versions")},
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise RunFolderError(
-                f"{folder / FILE} cannot be read ({error}); go on with --resume to write it."
+                f"{path} cannot be read ({type(error).__name__}: {error}); go on with --resume to write it."
             ) from error
 
     def to_pandas(self) -> Any:
@@ -169,13 +188,52 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
 
 def explanation_from_dict(label: str, values: Mapping[str, Any]) -> Explanation:
     """The explanation that ``explanation_to_dict`` wrote."""
-    terms = []
-    for term in values["terms"]:
-        rest = {key: value for key, value in term.items() if key not in ("interval", "examples", "tested")}
-        low, high = (side if end is None else end for end, side in zip(term["interval"], (-inf, inf)))
-        terms.append(Term(**rest, interval=(low, high), examples=tuple(term["examples"])))
-    kept = {key: values[key] for key in ("documents", "robust", "settled", "regret", "note")}
-    return Explanation(label=label, terms=tuple(terms), **kept)
+    return Explanation(
+        label=label,
+        documents=_typed(values["documents"], int),
+        robust=_typed(values["robust"], int),
+        settled=_typed(values["settled"], bool),
+        regret=None if values["regret"] is None else _number(values["regret"]),
+        terms=tuple(_term(term) for term in _typed(values["terms"], list)),
+        note=None if values["note"] is None else _typed(values["note"], str),
+    )
+
+
+def _term(values: Mapping[str, Any]) -> Term:
+    low, high = (side if end is None else _number(end) for end, side in zip(values["interval"], (-inf, inf)))
+    return Term(
+        term=_typed(values["term"], str),
+        score=_number(values["score"]),
+        interval=(low, high),
+        membership=None if values["membership"] is None else _number(values["membership"]),
+        examples=tuple(_typed(key, str) for key in values["examples"]),
+        **{name: _typed(values[name], int) for name in ("anchors", "non_anchors", "skipped", "occurrences")},
+    )
+
+
+def _cost(values: Mapping[str, Any]) -> Cost:
+    counts = {name: _typed(values[name], int) for name in Cost.__slots__ if name != "seconds"}
+    return Cost(seconds=_number(values["seconds"]), **counts)
+
+
+def _names(values: Mapping[str, Any]) -> dict[str, str]:
+    return {key: _typed(value, str) for key, value in values.items()}
+
+
+def _typed(value: Any, kind: type[Kind]) -> Kind:
+    if type(value) is not kind:
+        raise TypeError(f"expected a value of type {kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float):
+        raise TypeError(f"expected a number, not a value of type {type(value).__name__}")
+    return float(value)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
 
 
 def json_schema() -> dict[str, Any]:

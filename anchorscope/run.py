@@ -4,7 +4,8 @@
 
 A run plans a round, has it judged, writes it down, adds it to the tally, and yields what is known. It knows no
 screen. A run with a folder can be killed at any moment and goes on from its last closed round: closed rounds are
-planned again (planning is a pure function of the tally) and their verdicts are read instead of judged.
+planned again (planning is a pure function of the tally) and their verdicts are read instead of judged. What it costs is
+counted over all its lives, so a budget that is smaller than what was spent ends it after the rounds that it has.
 
 Documents are numbered in the order of their keys, so the order in which they came changes nothing.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
@@ -26,20 +28,45 @@ from numpy.typing import NDArray
 
 from anchorscope import evidence, scores
 from anchorscope.backends.local import check_workers, local_backend
-from anchorscope.collection import Collection, LazyWords, check_labels, collect, find_candidates, predict, sample
-from anchorscope.errors import AnchorscopeError, RunFolderError
-from anchorscope.journal import FILE, Journal
+from anchorscope.collection import (
+    Collection,
+    LazyWords,
+    Predictions,
+    check_labels,
+    collect,
+    find_candidates,
+    predict,
+    sample,
+)
+from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
+from anchorscope.journal import FILE, FinishedRun, Journal
 from anchorscope.ledger import Ledger
+from anchorscope.patience import Patience, Patient
 from anchorscope.race import Race
 from anchorscope.read import Documents
+from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result
 from anchorscope.scan import Scan, Standing
 from anchorscope.schedule import Engine
 from anchorscope.settings import Settings
 from anchorscope.tally import Tally
-from anchorscope.types import Cost, Explanation, Perturbator, Predictor, Snapshot, Term
+from anchorscope.types import (
+    Backend,
+    Cost,
+    Document,
+    Explanation,
+    Perturbator,
+    Predictor,
+    Snapshot,
+    Term,
+    Unit,
+    Verdict,
+)
 
 FEW_DOCUMENTS = 10
+
+PREDICTED_AT_ONCE = 8192
+"""The predictions of so many documents are written down together, before those of the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +90,10 @@ class Budget:
 
 
 class Run:
-    """One explanation of one collection by one model: iterate over its snapshots, then read its result."""
+    """One explanation of one collection by one model: iterate over its snapshots, then read its result.
+
+    Without ``keep_texts`` the folder holds no text of a document, perturbed or not.
+    """
 
     def __init__(
         self,
@@ -78,12 +108,15 @@ class Run:
         budget: Budget | None = None,
         training_texts: Sequence[str] | None = None,
         sources: Mapping[str, str] | None = None,
+        keep_texts: bool = True,
     ) -> None:
-        self._documents, self._predictor, self._perturbator = documents, predictor, perturbator
+        self._documents, self._perturbator = documents, perturbator
+        self._predictor = predictor if isinstance(predictor, Patient) else Patient(predictor, Patience())
         self._settings, self._workers, self._budget = settings, workers, budget or Budget()
         self._training_texts, self._sources = training_texts, dict(sources or {})
-        self._folder, self._resume = folder, resume
+        self._folder, self._resume, self._keep_texts = folder, resume, keep_texts
         self._last: Snapshot | None = None
+        self._finished = False
         self._skipped = dict(documents.skipped)
         refuse_existing(folder, resume)
         check_workers(workers)
@@ -108,6 +141,7 @@ class Run:
         assert self._last is not None, "iterate over snapshots() first"
         return Result(
             explanations=self._last.explanations,
+            finished=self._finished,
             settled=self._last.settled,
             interval_level=self._last.interval_level,
             settings=self._settings.to_dict(),
@@ -123,25 +157,55 @@ class Run:
             versions={"anchorscope": version("anchorscope"), "python": platform.python_version()},
         )
 
+    def kept_result(self) -> Result | None:
+        """The result that the folder holds already, if there is nothing left to do; that of another run is refused."""
+        if self._folder is None or not is_finished(self._folder):
+            return None
+        self._perturbator.fit(LazyWords([document.text for document in self._chosen()]))
+        with closing(FinishedRun(self._folder)) as kept:
+            self._compare(kept.meta)
+        return Result.load(self._folder)
+
+    def _chosen(self) -> list[Document]:
+        """The documents that are explained, in the order of their keys."""
+        chosen = sample(self._documents.documents, self._settings.sample_documents, self._settings.seed)
+        return sorted(chosen, key=lambda document: document.key)
+
     def _snapshots(self, journal: Journal | None) -> Iterator[Snapshot]:
         clock, settings, labels = _Clock(), self._settings, self._predictor.labels
         check_labels(labels, settings)
-        chosen = sample(self._documents.documents, settings.sample_documents, settings.seed)
-        chosen.sort(key=lambda document: document.key)
+        chosen = self._chosen()
         candidates = find_candidates(chosen, settings, training_texts=self._training_texts)
         self._skipped.update(candidates.skipped)
         texts = [document.text for document in chosen]
         self._perturbator.fit(LazyWords(texts))
         if journal:
             self._begin_or_compare(journal)
-        predictions = journal.read_predictions() if journal else None
-        if predictions is None:
-            predictions = predict(self._predictor, texts)
+        predictions = self._predictions(chosen, texts, journal)
         collection = collect(chosen, labels, predictions, settings, candidates=candidates)
         if journal:
             journal.write_collection(collection)
         self._warn_of_labels_only()
         yield from self._rounds(collection, journal, Cost(predictor_texts=len(chosen)), clock)
+
+    def _predictions(self, chosen: Sequence[Document], texts: Sequence[str], journal: Journal | None) -> Predictions:
+        """What the model says of the documents; with a journal, written down in pieces and read from there."""
+        known = journal.read_predictions() if journal else None
+        pieces = [] if known is None else [known]
+        start = 0 if known is None else len(known.labels)
+        at_once = PREDICTED_AT_ONCE if journal else max(1, len(texts))
+        for begin in range(start, len(texts), at_once):
+            try:
+                piece = predict(self._predictor, texts[begin : begin + at_once])
+            except ModelError as error:
+                keys = [document.key for document in chosen if document.text == error.text]
+                raise _about(error, f"document {keys[0]}") if keys else error from error.__cause__
+            if journal:
+                journal.write_predictions(begin, chosen[begin : begin + at_once], piece)
+            pieces.append(piece)
+        return Predictions(
+            np.concatenate([piece.labels for piece in pieces]), np.concatenate([piece.confidence for piece in pieces])
+        )
 
     def _warn_of_labels_only(self) -> None:
         by_confidence = self._settings.strategy == "scan" and self._settings.order.startswith("confidence")
@@ -157,21 +221,24 @@ class Run:
         engine = Engine(self._predictor, self._perturbator, settings.sampling, settings.anchor_test)
         backend = local_backend(engine, self._workers)
         strategy = Race(collection, settings) if settings.strategy == "race" else Scan(collection, settings)
-        ledger = Ledger(collection, strategy, settings.robust)
+        ledger = Ledger(collection, strategy, settings.credit)
         closed = journal.closed_rounds() if journal else {}
         number = 0
         cost += clock.spent()
         try:
             yield self._view(collection, strategy, ledger, number, cost)
-            while not self._budget.is_spent(cost + clock.running()):
+            complete = False
+            while number in closed or not self._budget.is_spent(cost + clock.running()):
                 round_ = strategy.next_round(ledger.tally)
                 if round_ is None:
+                    complete = True
                     break
                 if number in closed:
                     assert journal is not None
                     verdicts, spent = journal.read_round(number), closed[number]
+                    self._check_replay(number, round_.units, verdicts)
                 else:
-                    verdicts, spent = backend.judge(round_.units)
+                    verdicts, spent = self._judge(backend, round_.units, collection)
                     verdicts.sort(key=lambda verdict: (verdict.document, verdict.position))
                     spent = spent + clock.spent()
                 ledger.add(round_, verdicts)
@@ -183,22 +250,50 @@ class Run:
                 if journal:
                     journal.write_moment(number, evidence.moment(snapshot))
                 yield snapshot
-            if journal and self._last and not self._budget.is_spent(cost):
-                cost += self._write_evidence(journal, engine, collection, ledger, self._last)
+            if journal and self._last and journal.meta().get("evidence") != number:
+                cost += self._write_evidence(journal, engine, collection, ledger, self._last, cost)
+            self._finished = complete
             yield replace(self._view(collection, strategy, ledger, number, cost + clock.spent()), finished=True)
         finally:
             backend.close()
 
+    def _check_replay(self, number: int, units: Sequence[Unit], verdicts: Sequence[Verdict]) -> None:
+        planned = sorted((unit.document, position) for unit in units for position in unit.positions)
+        if planned != [(verdict.document, verdict.position) for verdict in verdicts]:
+            raise RunFolderError(
+                f"Round {number} in the journal of {self._folder} holds other tests than this version plans; "
+                "start afresh in another --out."
+            )
+
+    def _judge(self, backend: Backend, units: Sequence[Unit], collection: Collection) -> tuple[list[Verdict], Cost]:
+        """The verdicts of a round; where the model is at fault, the error names the document."""
+        try:
+            return backend.judge(units)
+        except ModelError as error:
+            sampling, test = self._settings.sampling, self._settings.anchor_test
+            unit = evidence.origin(error.text, units, self._predictor, self._perturbator, sampling, test)
+            if unit is None:
+                raise
+            key = collection.documents[unit.document].key
+            raise _about(error, f"a perturbed text of document {key}") from error.__cause__
+
     def _write_evidence(
-        self, journal: Journal, engine: Engine, collection: Collection, ledger: Ledger, shown: Snapshot
+        self, journal: Journal, engine: Engine, collection: Collection, ledger: Ledger, shown: Snapshot, cost: Cost
     ) -> Cost:
-        """Write down what a report shows besides counts; what that took."""
-        rows, of_samples = evidence.samples_of_terms(engine, collection, ledger, shown, self._settings.tau)
-        curves, of_curves = evidence.aopc_curves(self._predictor, collection, shown, self._settings.seed)
-        journal.write_evidence(rows)
-        journal.write_texts(evidence.texts_of_terms(collection, ledger, shown))
-        journal.begin({"aopc": curves})
-        return of_samples + of_curves
+        """Write down what a report shows besides counts; what that took.
+
+        A run whose budget is spent asks the model nothing more: its documents are kept, their samples are not.
+        """
+        spent = Cost()
+        if not self._budget.is_spent(cost):
+            rows, of_samples = evidence.samples_of_terms(engine, collection, ledger, shown, self._settings.tau)
+            curves, of_curves = evidence.aopc_curves(self._predictor, collection, shown, self._settings.seed)
+            journal.write_evidence(rows if self._keep_texts else evidence.without_texts(rows))
+            journal.begin({"aopc": curves, "evidence": shown.round})
+            spent = of_samples + of_curves
+        if self._keep_texts:
+            journal.write_texts(evidence.texts_of_terms(collection, ledger, shown))
+        return spent
 
     def _view(self, collection: Collection, strategy: Scan | Race, ledger: Ledger, number: int, cost: Cost) -> Snapshot:
         """The snapshot of this moment."""
@@ -232,21 +327,29 @@ class Run:
 
     def _begin_or_compare(self, journal: Journal) -> None:
         """Write down what this run is; or, for a journal that exists, refuse another model, data or setting."""
-        assert self._folder is not None
-        now = {
-            "settings": self._settings.to_dict(),
-            "documents": {"sha256": self._documents.sha256},
-            "model": {"name": self._predictor.name, "sha256": self._predictor.fingerprint},
-            "perturbator": {"name": self._perturbator.name, "sha256": self._perturbator.fingerprint},
-            "training texts": {"sha256": _digest(self._training_texts)},
-        }
         then = journal.meta()
-        if "settings" in then and (differences := _differences(then, now)):
+        if "settings" in then:
+            self._compare(then)
+        journal.begin({**self._identity(), "sources": self._sources})
+
+    def _compare(self, then: Mapping[str, Any]) -> None:
+        if differences := _differences(then, self._identity()):
             raise RunFolderError(
                 f"The run in {self._folder} was started differently ({'; '.join(differences)}); "
                 "give the same again, or start afresh in another --out."
             )
-        journal.begin({**now, "sources": self._sources})
+
+    def _identity(self) -> dict[str, Any]:
+        """What must be the same for a run to go on."""
+        return {
+            "settings": self._settings.to_dict(),
+            "documents": {"sha256": self._documents.sha256},
+            "model": {"name": self._predictor.name, "sha256": self._predictor.fingerprint},
+            "labels": list(self._predictor.labels),
+            "perturbator": {"name": self._perturbator.name, "sha256": self._perturbator.fingerprint},
+            "training texts": {"sha256": _digest(self._training_texts)},
+            "texts": self._keep_texts,
+        }
 
 
 class _Clock:
@@ -274,6 +377,16 @@ def refuse_existing(folder: Path | None, resume: bool) -> None:
         raise RunFolderError(f"{folder} is a file; --out takes the folder of a run.")
     if (folder / FILE).exists() and not resume:
         raise RunFolderError(f"There is a run in {folder} already; go on with --resume, or choose another --out.")
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether the run in a folder has a result and nothing left to do."""
+    if not (folder / FILE).exists() or not (folder / RESULT).exists():
+        return False
+    try:
+        return Result.load(folder).finished
+    except RunFolderError:  # a run that goes on writes it again
+        return False
 
 
 def term_view(
@@ -312,6 +425,10 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         for kind in ("documents", "model", "perturbator", "training texts")
         if then[kind]["sha256"] != now[kind]["sha256"]
     ]
+    if then["labels"] != now["labels"]:
+        found.append(f"labels were {', '.join(then['labels'])}, now {', '.join(now['labels'])}")
+    if then["texts"] != now["texts"]:
+        found.append("texts were kept, now they are not" if then["texts"] else "texts were not kept, now they are")
     settings_then = Settings.from_dict(then["settings"]).to_dict()
     found += [
         f"{name} was {settings_then[name]}, now {value}"
@@ -319,6 +436,11 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if settings_then[name] != value
     ]
     return found
+
+
+def _about(error: ModelError, what: str) -> ModelError:
+    """The same error with the document in its sentence."""
+    return type(error)(f"{str(error).removesuffix('.')} ({what}).", text=error.text)
 
 
 def _note(label: str, n_documents: int) -> str | None:

@@ -480,7 +480,8 @@ def test_answer_that_is_no_prediction(run: Command, model: str, says: str, how: 
         return  # one row for one text is right
     refused(run("explain", *arguments), says)
     warmed_up = "--dry-run" in how and model == "one_row"  # one row for the one text before the batch is right too
-    assert len(calls()) == 1 + warmed_up
+    halved = model == "one_row"  # a row is missing: the batch is halved to find the text that has none
+    assert len(calls()) <= 16 if halved else len(calls()) == 1 + warmed_up
 
 
 def test_label_that_is_never_predicted(run: Command) -> None:

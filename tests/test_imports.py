@@ -14,10 +14,10 @@ import anchorscope
 
 PACKAGE = Path(anchorscope.__file__).parent
 
-VALUES = {"types", "errors"}
+VALUES = {"types", "errors", "devices"}
 METHOD = {"registry", "read", "words", "streams", "anchor", "tally", "scores", "bounds", "fills", "aopc", "answers"}
 METHOD |= {"posterior", "progress", "credit"}
-PLANS = {"schedule", "settings", "collection", "scan", "race", "journal", "ledger", "evidence"}
+PLANS = {"schedule", "settings", "collection", "scan", "race", "journal", "ledger", "evidence", "patience"}
 ADAPTERS = {"predictors", "perturbators", "backends", "embedded_model"}
 RUNS = {"run", "result", "estimate"}
 DOORS = {"explainer", "report", "demo", "testing", "evaluation", "reproduction"}

@@ -16,6 +16,7 @@ from anchorscope import scores
 from anchorscope.backends import local
 from anchorscope.errors import InputError, ModelError, RunFolderError
 from anchorscope.journal import FILE, FinishedRun, Journal
+from anchorscope.patience import Patience, Patient
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.run import Run
 from anchorscope.tally import Tally
@@ -164,13 +165,13 @@ def test_predictions_survive_a_model_that_fails_in_the_first_round(tmp_path: Pat
 
         def predict(self, texts):
             self.n_asked += 1
-            if self.n_asked == 2:
+            if self.n_asked > 1:
                 raise ConnectionError("the server is away")
             return super().predict(texts)
 
     model = Away(predictor().weights, bias=-0.05)
     with pytest.raises(ModelError, match="the server is away"):
-        finish(make_run(folder=tmp_path / "run", model=model))
+        finish(make_run(folder=tmp_path / "run", model=Patient(model, Patience(tries=2, first_wait=0))))
     reader = FinishedRun(tmp_path / "run")
     assert reader.documents_per_label().sum() == 30
 

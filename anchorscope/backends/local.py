@@ -7,6 +7,7 @@ changes nothing but the time.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,6 +77,7 @@ _engine: Engine | None = None
 def _start(engine: Engine) -> None:
     global _engine
     _engine = engine
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a model prints here is no data either
 
 
 def _judge(units: Sequence[Unit]) -> tuple[list[Verdict], Cost]:

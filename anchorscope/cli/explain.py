@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from anchorscope.types import Perturbator, Predictor
 
 OF_A_DOCUMENT = {
-    *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle"),
+    *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle", "device"),
+    *("model_tries", "model_timeout"),
     *("perturbator", "preset", "seed", "test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill"),
     *("bank_pairs", "bank_draw", "top_n", "condition"),
 }
@@ -59,14 +60,15 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.read import read_files
     from anchorscope.report.table import counted
     from anchorscope.result import Result
-    from anchorscope.run import Budget, Run, refuse_existing
+    from anchorscope.run import Budget, Run, is_finished, refuse_existing
 
     settings = given_settings(given)
     folder, resume = given.get("out"), "resume" in given
     if resume and folder is None:
         raise InputError("--resume goes on with the run in a folder: name it with --out.")
     refuse_existing(folder, resume)
-    if folder and is_complete(folder):
+    if folder and not given.get("documents") and is_finished(folder):
+        _refuse_other_settings(given, folder)
         show(Result.load(folder), given.keys() - {"stream"}, output)
         return 0
     with waiting(given, "reading documents and model"):
@@ -90,7 +92,11 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         budget=Budget(**chosen(given, ("max_seconds", "max_model_calls"))),
         training_texts=training,
         sources={"documents": documents.source, "model": given["model"]},
+        keep_texts="no_texts" not in given,
     )
+    if kept := run.kept_result():
+        show(kept, given.keys() - {"stream"}, output)
+        return 0
     first = f"{predictor.name} reads {counted(len(texts), 'document')}; perturbator: {perturbator.name}"
     return watch(run, given, output, folder=folder, first=first)
 
@@ -143,19 +149,21 @@ def _dry_run(
     return 0
 
 
-def is_complete(folder: Path) -> bool:
-    """Whether the run in a folder has a result and nothing left to do."""
-    from anchorscope import journal, result
+def _refuse_other_settings(given: Mapping[str, Any], folder: Path) -> None:
+    """A finished run is shown without documents and model, but not for settings that it was not made with."""
+    from dataclasses import fields
 
-    if not (folder / journal.FILE).exists() or not (folder / result.FILE).exists():
-        return False
-    run = journal.FinishedRun(folder)
-    settings = run.meta["settings"]
-    if settings["strategy"] == "race" or settings["filter"] == "sound":
-        return result.Result.load(folder).settled
-    explained = [label in (settings["labels"] or run.labels) for label in run.labels]
-    tally = run.tally()
-    return not (tally.untested - tally.skipped)[explained].any()
+    from anchorscope.result import Result
+    from anchorscope.settings import Settings
+
+    kept, asked = Result.load(folder).settings, given_settings(given).to_dict()
+    by_hand = {field.name for field in fields(Settings)} & given.keys() | ({"labels"} if "label" in given else set())
+    for name in sorted(by_hand):
+        if kept.get(name) != asked[name]:
+            raise InputError(
+                f"The run in {folder} is finished, and {name} was {kept.get(name)}, now {asked[name]}; "
+                "leave it out, or start afresh in another --out."
+            )
 
 
 def _option(name: str) -> str:

@@ -17,7 +17,19 @@ if TYPE_CHECKING:
     from anchorscope.run import Run
 
 OF_A_KEPT_RUN = {
-    *("command", "quiet", "verbose", "documents", "port", "model", "names", "trust", "allow_pickle", "perturbator"),
+    *(
+        "command",
+        "quiet",
+        "verbose",
+        "documents",
+        "port",
+        "model",
+        "names",
+        "trust",
+        "allow_pickle",
+        "device",
+        "perturbator",
+    ),
 }
 """The options that a kept run has a use for."""
 
@@ -44,6 +56,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("page")
     group.add_argument("--out", type=Path, metavar="RUN", help="keep the run in this folder")
     group.add_argument("--resume", action="store_true", help="go on with the run in --out, or start it")
+    options.add_no_texts(group)
     group.add_argument("--port", type=int, metavar="N", help="the port on 127.0.0.1 (8765, or any that is free)")
 
 
@@ -85,6 +98,10 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
     finished.close()
     if "model" not in given:
         return LiveRun(folder)
+    if not texts and meta["perturbator"]["name"] == "corpus" and "perturbator" not in given:
+        raise InputError(
+            f"The run in {folder} keeps no texts to draw words from; leave out --model, or name another --perturbator."
+        )
     settings = Settings.from_dict(meta["settings"])
     perturbator = named_perturbator(given.get("perturbator", meta["perturbator"]["name"]), top_n=settings.top_n)
     perturbator.fit(LazyWords(texts))
@@ -120,6 +137,7 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
         budget=budget,
         training_texts=inputs.given_training(given),
         sources={"documents": documents.source, "model": given["model"]},
+        keep_texts="no_texts" not in given,
     )
 
     def at_end(run: Run) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from anchorscope.errors import InputError, ModelError
+from anchorscope.errors import InputError, ModelError, StorageError
 from anchorscope.report.json_lines import JsonLines
 from anchorscope.report.page import write_report
 from anchorscope.report.table import WIDTH, counted, result_table
@@ -42,7 +42,7 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
                     reader.update(snapshot)
     except KeyboardInterrupt:
         interrupted = True
-    except (ModelError, OSError) as error:
+    except (ModelError, StorageError, OSError) as error:
         if last is None:
             raise InputError(str(error)) from error
         if folder:

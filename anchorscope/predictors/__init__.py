@@ -50,12 +50,17 @@ def as_predictor(model: Any, *, labels: Sequence[str] | None = None) -> Predicto
 
 
 def load_predictor(
-    spec: str, *, labels: Sequence[str] | None = None, trust: Sequence[str] = (), allow_pickle: bool = False
+    spec: str,
+    *,
+    labels: Sequence[str] | None = None,
+    trust: Sequence[str] = (),
+    allow_pickle: bool = False,
+    device: str = "cpu",
 ) -> Predictor:
     """The Predictor for a model as the command line names it.
 
     reviews.skops             nothing is loaded unless each type in it is known to be safe or in ``trust``
-    models/bert               a Hugging Face folder, with its weights as safetensors
+    models/bert               a Hugging Face folder, with its weights as safetensors; computes on ``device``
     my_models:classifier      any object that ``as_predictor`` takes; the current folder is on the path
     old.joblib                a pickle (.pkl, .pickle, .joblib): refused unless ``allow_pickle``, as it can run any code
     """
@@ -64,7 +69,7 @@ def load_predictor(
     if trust and suffix != ".skops":
         raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
     if path.is_dir():
-        return HuggingFacePredictor.from_folder(path, labels=labels)
+        return HuggingFacePredictor.from_folder(path, labels=labels, device=device)
     if trust or allow_pickle:
         # Last on the path: no file that lies here may stand in for an installed module.
         _put_current_folder_on_path(len(sys.path))
@@ -79,6 +84,11 @@ def load_predictor(
                 "instead, or, if you trust the file as you would a program, add --allow-pickle."
             )
         return _adapted(read_pickle(data, path.name), labels, path.name, sha256(data).hexdigest())
+    if suffix == ".onnx":
+        raise ModelFileError(
+            f"{path.name!r} is an ONNX file, which does not say how texts become its inputs or what its outputs mean; "
+            "wrap it in a function from texts to probabilities and name that: module:function."
+        )
     if re.fullmatch(r"[\w.]+:[\w.]+", spec):
         return _adapted(_attribute(spec), labels, spec)
     fault = f"{spec!r} is a model of an unknown kind" if path.exists() else f"There is no model {spec!r} here"

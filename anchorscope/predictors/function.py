@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.answers import answered, one_hot
+from anchorscope.errors import ModelError
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.labels import chosen_labels
 
@@ -43,6 +44,7 @@ class FunctionPredictor:
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self.labels = chosen_labels(None, labels, self.name)
         self.has_probabilities = True
+        self._has_answered = False
         self.fingerprint = fingerprint or of_object(function)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -51,10 +53,12 @@ class FunctionPredictor:
 
     def _rows(self, texts: list[str]) -> Any:
         answer = self.function(texts)
-        if not _are_names(answer):
-            return answer
-        self.has_probabilities = False
-        return one_hot(answer, texts, self.labels)
+        are_names = _are_names(answer)
+        if self._has_answered and are_names == self.has_probabilities:
+            kinds = ("probabilities", "label names") if are_names else ("label names", "probabilities")
+            raise ModelError(f"The model answered {kinds[0]} before and {kinds[1]} now; give the same kind every time.")
+        self._has_answered, self.has_probabilities = True, not are_names
+        return one_hot(answer, texts, self.labels) if are_names else answer
 
 
 def _are_names(answer: Any) -> bool:

@@ -58,6 +58,11 @@ class ScikitPredictor:
         return answered(self._rows, texts, self.labels)
 
     def _rows(self, texts: list[str]) -> Any:
+        if (now := _classes(self.model)) != self.classes:
+            raise ModelError(
+                f"The model's classes were {', '.join(self.classes or ())} and are now {', '.join(now or ())}; "
+                "start afresh with a model that does not change."
+            )
         if self.has_probabilities:
             return self._asked(self.model.predict_proba, texts)
         names = [str(name) for name in self._asked(self.model.predict, texts)]

@@ -13,6 +13,7 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
+from anchorscope.errors import StorageError
 from anchorscope.report.view import embed, page_data
 
 FILE = "report.html"
@@ -39,8 +40,14 @@ def write_report(folder: Path, *, out: Path | None = None, against: Path | None 
     """Write the report of a kept run, whole or not at all; into its folder, unless told otherwise."""
     path = out or folder / FILE
     draft = path.with_name(path.name + ".part")
-    draft.write_text(report(page_data(folder, against=against)), encoding="utf-8")
-    os.replace(draft, path)
+    try:
+        draft.write_text(report(page_data(folder, against=against)), encoding="utf-8")
+        os.replace(draft, path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise StorageError(
+            f"{path} cannot be written ({error.strerror}); make room, then: anchorscope report {folder}."
+        ) from error
     return path
 
 

@@ -7,8 +7,8 @@
     history    quality and interval width after each round; aopc: the curve of the lists at the end
 
 The page computes scores itself, from the columns, so that another aggregation needs nothing but a click. Everything is
-bounded: a page of ten thousand documents stays below two megabytes. A run without texts has no documents and no
-evidence, and the page says so.
+bounded: a page of ten thousand documents stays below two megabytes. A run without texts has no documents, its evidence
+has counts only, and the page says so.
 
 The texts are hostile. They are values here; ``embed`` writes them so that no markup can be read into them.
 """
@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import add
@@ -28,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import bounds, result, scores
-from anchorscope.journal import FinishedRun
+from anchorscope.journal import FinishedRun, reading
 from anchorscope.progress import LEVEL, RACED, LabelOutlook, expected_tally
 from anchorscope.result import Result
 from anchorscope.settings import Settings
@@ -60,8 +61,7 @@ Floats = NDArray[np.float64]
 
 def page_data(folder: Path, *, against: Path | None = None) -> dict[str, Any]:
     """What the page shows of the run in a folder; ``against`` is another run to stand beside it."""
-    run = FinishedRun(folder)
-    try:
+    with closing(FinishedRun(folder)) as run, reading(folder):
         kept = _Kept(run)
         return {
             "schema": SCHEMA,
@@ -75,8 +75,6 @@ def page_data(folder: Path, *, against: Path | None = None) -> dict[str, Any]:
             "aopc": run.meta.get("aopc", {}),
             "other": None if against is None else other_run(against),
         }
-    finally:
-        run.close()
 
 
 def waiting_data(
@@ -94,6 +92,7 @@ def waiting_data(
             "settings": settings.to_dict(),
             "documents": n_documents,
             "skipped": {},
+            "texts": True,
             "labels": [{"name": label, "explained": label in asked, **blank} for label in labels],
             "interval_level": LEVEL if settings.strategy == "race" else 1.0,
             "settled": False,
@@ -238,6 +237,7 @@ def _about(kept: _Kept, folder: Path) -> dict[str, Any]:
         "settings": finite(run.meta["settings"]),
         "documents": int(documents.sum()),
         "skipped": dict(done.documents["skipped"]) if done else {},
+        "texts": run.meta["texts"],
         "labels": labels,
         "interval_level": LEVEL if kept.is_race else 1.0,
         "settled": all(labels[i]["settled"] for i in kept.explained),
@@ -373,7 +373,8 @@ def _evidence(kept: _Kept) -> list[dict[str, Any]]:
         kinds: dict[str, list[str]] = {"kept_with": [], "lost_with": [], "kept_without": [], "lost_without": []}
         for text, present, agreed in o.samples:
             kinds[f"{'kept' if agreed else 'lost'}_{'with' if present else 'without'}"].append(text)
-        some = {kind: [_excerpt(t, start) for t in all_[:SAMPLES_OF_A_KIND]] for kind, all_ in kinds.items()}
+        shown = SAMPLES_OF_A_KIND if kept.run.meta["texts"] else 0
+        some = {kind: [_excerpt(t, start) for t in all_[:shown]] for kind, all_ in kinds.items()}
         left -= sum(_size(text) for all_ in some.values() for text in all_)
         if left < 0:
             break

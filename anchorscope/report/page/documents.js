@@ -12,7 +12,7 @@ function documentsView(main) {
         { class: "empty" },
         page.live && !page.live.snapshot?.finished
           ? "Documents come with the end of the run."
-          : "This run keeps no texts.",
+          : withoutTexts(),
       ),
     );
     return;
@@ -55,6 +55,11 @@ function documentsView(main) {
   );
   more(list, shown, 0, Boolean(key));
 }
+
+const withoutTexts = () =>
+  page.data.about.texts
+    ? "This run has kept no documents yet: it ended before its evidence was gathered."
+    : "Texts are left out of this run (--no-texts): documents and perturbed texts are not shown. Words, counts and the keys of documents are.";
 
 /** Forty at a time. */
 function more(list, shown, from, single) {

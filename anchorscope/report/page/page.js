@@ -110,6 +110,7 @@ function figures() {
   const settled = explained().filter((label) => label.settled).length;
   return [
     ["documents", whole(about.documents) + (skipped ? ` (${whole(skipped)} left out)` : "")],
+    ...(about.texts ? [] : [["texts", "left out"]]),
     ["strategy", settings().strategy],
     ["perturbator", bdi(about.perturbator)],
     ["seed", String(settings().seed)],

@@ -72,7 +72,7 @@ const noEvidence = () =>
     ? "No document is kept here: evidence is kept for the terms of the run's own list."
     : page.live && !page.live.snapshot?.finished
       ? "The evidence comes with the end of the run."
-      : "This run keeps no texts.";
+      : withoutTexts();
 
 /** Its rank and score under each aggregation, and its counts in each class. */
 function termFigures(label, index) {
@@ -150,7 +150,12 @@ function occurrence(piece, term) {
     { class: "occurrence" },
     source
       ? el("p", { class: "text", dir: "auto" }, highlighted(source, piece.term))
-      : el("p", { class: "quiet" }, "The document is not kept: ", bdi(piece.document)),
+      : el(
+          "p",
+          { class: "quiet" },
+          page.data.about.texts ? "The document is not kept: " : "Its text is left out: ",
+          bdi(piece.document),
+        ),
     el(
       "dl",
       { class: "split" },
