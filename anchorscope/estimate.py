@@ -40,7 +40,7 @@ RISE = (-0.07, -0.04, -0.02, 0.0, 0.0, 0.02, 0.03, 0.04, 0.07, 0.12)
 Measured on Rotten Tomatoes with TF-IDF, logistic regression and the corpus perturbator, 400 samples a token.
 """
 
-MASKED = {"shared": 0.5, "own": 0.7}
+MASKED = {"shared": 0.5, "balanced": 0.5, "own": 0.7}
 """The share of a document's words that a sample masks; under ``own`` it depends on the perturbator."""
 
 OWN_SECONDS = 40e-6

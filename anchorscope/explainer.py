@@ -142,7 +142,7 @@ class Explainer:
         predictor = self._predictor()
         settings = self._settings()
         if "test" not in (self.settings or {}) and settings.test == "fixed":  # one document needs a clear yes or no
-            settings = replace(settings, test="sprt", max_samples=ONE_DOCUMENT_SAMPLES)
+            settings = replace(settings, test="sprt", keep="shared", max_samples=ONE_DOCUMENT_SAMPLES)
         words = split(text)
         positions = [position for position, term in enumerate(terms(words)) if term is not None]
         if not positions:

@@ -115,10 +115,11 @@ class Engine:
     def _streams(self, unit: Unit, session: _Session) -> list[_Stream]:
         words = split(unit.text)
         look = self._test.look
-        if self._sampling.keep == "shared":
+        if self._sampling.keep != "own":
             keep = np.full(len(words), streams.KEEP_AT_MOST)
             size = self._test.max_samples if self._test.name == "fixed" else round(SHARED_BLOCK * look)
-            return [_Stream(unit, words, streams.SHARED, keep, None, unit.positions, unit.thresholds, size)]
+            balanced = self._sampling.keep == "balanced"
+            return [_Stream(unit, words, streams.SHARED, keep, None, unit.positions, unit.thresholds, size, balanced)]
         keep = session.own_keep(self._perturbator, self._lexicon, unit.text, words)
         forces = self._sampling.condition == "kept"
         return [
@@ -175,8 +176,10 @@ class _Stream:
         positions: Sequence[int],
         thresholds: Sequence[float],
         block_size: int,
+        balanced: bool = False,
     ) -> None:
         self.unit = unit
+        self._balanced = balanced
         self._words, self._number, self._keep, self._forced = words, number, keep, forced
         self._positions = np.array(positions, np.intp)
         self._thresholds = np.array(thresholds, np.float64)
@@ -204,6 +207,7 @@ class _Stream:
             forced=self._forced,
             start=start,
             stop=stop,
+            balanced=self._balanced,
         )
         return Block(self.unit.text, self._words, draws)
 

@@ -52,7 +52,7 @@ class Settings:
     look: int = 10
     max_samples: int = 24
 
-    keep: str = "shared"
+    keep: str = "balanced"
     fill: str = "bank"
     bank_pairs: int = 1
     bank_draw: str = "position"
@@ -109,6 +109,11 @@ class Settings:
             raise InputError(
                 f"The aggregation {self.aggregation!r} compares samples with and without a token, and --keep own has "
                 "none without: use --keep shared, or another --aggregation."
+            )
+        if self.keep == "balanced" and self.test != "fixed":
+            raise InputError(
+                f"--keep balanced weighs its samples against each other, and --test {self.test} needs independent "
+                "ones: use --keep shared, or --test fixed."
             )
         if self.weight != "equal" and self.aggregation not in BY_GAIN:
             raise InputError(
@@ -240,7 +245,10 @@ def preset(name: str, **given: Any) -> Settings:
     for key in given:
         if key not in known:
             raise UnknownNameError("setting", key, known)
-    return Settings(**{**PRESETS[name], **given})
+    chosen = {**PRESETS[name], **given}
+    if chosen.get("test", "fixed") != "fixed":
+        chosen.setdefault("keep", "shared")  # a test that may end at any look needs independent samples
+    return Settings(**chosen)
 
 
 def _option(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Which tokens are kept, sample by sample: keyed randomness and the two keep policies.
+"""Which tokens are kept, sample by sample: keyed randomness and the keep policies.
 
 A sample is a pure function of (seed, text, stream, sample number): sample s of a stream starts at a fixed
 counter of a Philox generator whose key is a hash of seed, text and stream. Samples can therefore be drawn in
@@ -8,6 +8,10 @@ blocks of any size, in any order, in any process, and come out the same.
             perturbator's probability of the word at its place; every token has a stream of its own
     shared  (ours) every token is kept with probability 1/2, and one stream serves all tokens of the document:
             a token reads the samples in which it happens to be kept
+    balanced
+            (ours) as shared, but the samples come in blocks of 24 that are weighed against each other: every token is
+            kept in 12 of them, and any two tokens are kept together in 6, so that what one of them does to the model
+            falls out of the other's difference. For a fixed number of samples: they are not independent
 
 >>> whole = draw(seed=0, text="a b c", stream=0, keep=np.full(3, 0.5), forced=None, start=0, stop=6)
 >>> tail = draw(seed=0, text="a b c", stream=0, keep=np.full(3, 0.5), forced=None, start=4, stop=6)
@@ -23,7 +27,13 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-KEEP_POLICIES = ("own", "shared")
+KEEP_POLICIES = ("own", "shared", "balanced")
+
+BALANCED_BLOCK = 24
+"""Samples in a balanced block; up to 23 tokens are then free of each other, with more of them some share a column."""
+
+BALANCED_STREAM = -3
+"""Where the chances of balanced blocks come from; -1 is the empty anchor's stream, -2 the bank's."""
 
 SHARED = 0
 """The number of the one stream of a document under the shared policy; under own a token's position is its stream."""
@@ -45,12 +55,20 @@ class Draws:
 
 
 def draw(
-    *, seed: int, text: str, stream: int, keep: NDArray[np.float64], forced: int | None, start: int, stop: int
+    *,
+    seed: int,
+    text: str,
+    stream: int,
+    keep: NDArray[np.float64],
+    forced: int | None,
+    start: int,
+    stop: int,
+    balanced: bool = False,
 ) -> Draws:
-    """Samples ``start`` to ``stop`` of a stream; ``keep`` is each word's probability of being kept."""
+    """Samples ``start`` to ``stop`` of a stream; ``keep`` is each word's probability of being kept (balanced: 1/2)."""
     chances = uniforms(seed, text, stream, start, stop, 3 * len(keep))
     kept_chance, fill, choice = np.split(chances, 3, axis=1)
-    kept = kept_chance < keep
+    kept = _balanced(seed, text, len(keep), start, stop) if balanced else kept_chance < keep
     if forced is not None:
         kept[:, forced] = True
     return Draws(kept, fill, choice)
@@ -64,6 +82,39 @@ def uniforms(seed: int, text: str, stream: int, start: int, stop: int, width: in
     bits.advance(start * steps)
     rows = np.random.Generator(bits).random((stop - start, steps * _PHILOX_BLOCK))
     return rows[:, :width]
+
+
+def _balanced(seed: int, text: str, n_words: int, start: int, stop: int) -> NDArray[np.bool_]:
+    """Rows ``start`` to ``stop`` of the endless table (samples, words) of balanced blocks."""
+    first, last = start // BALANCED_BLOCK, -(-stop // BALANCED_BLOCK)
+    n_columns = BALANCED_BLOCK - 1
+    chances = uniforms(seed, text, BALANCED_STREAM, first, last, n_columns + BALANCED_BLOCK + 2 * n_words)
+    blocks = [_block(row, n_words) for row in chances]
+    return np.concatenate(blocks)[start - first * BALANCED_BLOCK : stop - first * BALANCED_BLOCK]
+
+
+def _block(chances: NDArray[np.float64], n_words: int) -> NDArray[np.bool_]:
+    """The Hadamard matrix, its rows and columns in a random order, each word on a column and a side of it by chance."""
+    columns, rows, words, sides = np.split(chances, np.cumsum([BALANCED_BLOCK - 1, BALANCED_BLOCK, n_words]))
+    column = np.argsort(columns)[np.argsort(np.argsort(words)) % (BALANCED_BLOCK - 1)]
+    return HADAMARD[np.argsort(rows)][:, column] ^ (sides < 0.5)
+
+
+def _hadamard(prime: int) -> NDArray[np.bool_]:
+    """Paley's construction for a prime that leaves 3 when divided by 4: (prime + 1, prime), any two columns balanced.
+
+    >>> signs = np.where(_hadamard(23), 1, -1)
+    >>> bool((signs.T @ signs == 24 * np.eye(23)).all() and (signs.sum(axis=0) == 0).all())
+    True
+    """
+    squares = {x * x % prime for x in range(1, prime)}
+    inner = [[i == j or (i - j) % prime in squares for j in range(prime)] for i in range(prime)]
+    # The matrix has a row of ones on top; turning the rows whose first entry is -1 makes its first column, left out
+    # here, constant.
+    return np.concatenate([np.ones((1, prime), bool), ~np.array(inner)])
+
+
+HADAMARD = _hadamard(BALANCED_BLOCK - 1)
 
 
 def half_masks(*, seed: int, text: str, stream: int, n_words: int, n_pairs: int) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from anchorscope.streams import KEEP_UNKNOWN, Draws, draw, half_masks, keep_probabilities, uniforms
+from anchorscope.streams import KEEP_UNKNOWN, SHARED, Draws, draw, half_masks, keep_probabilities, uniforms
 
 TOO_UNLIKELY = 1e-4
 
@@ -153,3 +153,44 @@ def test_more_pairs_begin_with_the_same_pairs() -> None:
 def test_keep_probabilities_by_hand() -> None:
     """min(1/2, p); .01 for a word that is not proposed at all."""
     assert keep_probabilities(np.array([0.5, 0.50001, 1.0, 0.004, 0.0])).tolist() == [0.5, 0.5, 0.5, 0.004, 0.01]
+
+
+# --- balanced blocks ---
+
+
+def kept(text: str, start: int, stop: int, *, seed: int = 0) -> np.ndarray:
+    keep = np.full(len(text.split()), 0.5)
+    return draw(seed=seed, text=text, stream=SHARED, keep=keep, forced=None, start=start, stop=stop, balanced=True).kept
+
+
+def test_balanced_samples_are_weighed_against_each_other() -> None:
+    """In every block of 24, each of 23 words is kept in 12 samples, and any two of them are kept together in 6."""
+    table = kept(" ".join("abcdefghijklmnopqrstuvw"), 0, 72)
+    for block in table.reshape(3, 24, 23).astype(int):
+        together = block.T @ block
+        assert (np.diag(together) == 12).all()
+        assert (together[~np.eye(23, dtype=bool)] == 6).all()
+    assert (table[:24] != table[24:48]).any()
+
+
+def test_balanced_samples_are_the_same_in_any_piece() -> None:
+    whole = kept("a b c d e", 0, 60)
+    pieces = [kept("a b c d e", start, stop) for start, stop in ((0, 5), (5, 30), (30, 31), (31, 60))]
+    assert (np.concatenate(pieces) == whole).all()
+
+
+def test_balanced_words_beyond_the_columns_share_them_by_chance() -> None:
+    """40 words on 23 columns: each is kept in half of the samples, and who shares a column differs by seed."""
+    text = " ".join(f"w{i}" for i in range(40))
+    tables = [kept(text, 0, 24, seed=seed).astype(int) for seed in range(2)]
+    assert all((table.sum(axis=0) == 12).all() for table in tables)
+    partners = [np.isin(table.T @ table, (0, 12)) for table in tables]
+    assert (partners[0] != partners[1]).any()
+
+
+def test_every_word_and_pair_is_kept_as_often_as_by_independent_chances() -> None:
+    """Over seeds, the masks of one sample: each word in half of them, each pair in a quarter (3 standard errors)."""
+    rows = np.stack([kept("a b c", 7, 8, seed=seed)[0] for seed in range(2000)])
+    assert abs(rows.mean(axis=0) - 0.5).max() < 3 * np.sqrt(0.25 / 2000)
+    pairs = [(rows[:, i] & rows[:, j]).mean() for i, j in ((0, 1), (0, 2), (1, 2))]
+    assert max(abs(pair - 0.25) for pair in pairs) < 3 * np.sqrt(0.1875 / 2000)

@@ -89,7 +89,9 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--epsilon", type=float, metavar="X", help="how near to tau a test need not tell")
     group.add_argument("--look", type=int, metavar="N", help="samples from one look to the next")
     group.add_argument("--max-samples", type=int, metavar="N", help="at most so many samples a test")
-    group.add_argument("--keep", metavar="POLICY", help="shared: one stream of samples a document; own: one a token")
+    group.add_argument(
+        "--keep", metavar="POLICY", help="balanced or shared: one stream of samples a document; own: one a token"
+    )
     group.add_argument("--fill", metavar="HOW", help="bank, one-pass or one-by-one")
     group.add_argument("--bank-pairs", type=int, metavar="N", help="pairs of half-masks in a document's bank")
     group.add_argument("--bank-draw", metavar="HOW", help="choose among them by position or by sample")
