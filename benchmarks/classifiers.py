@@ -1,26 +1,37 @@
-"""The classifiers of the studies, trained on the spot: a linear one and a small neural one."""
+"""The classifiers of the studies: a linear one, trained on the spot, and two neural ones, fine-tuned once on a GPU.
+
+    python -m benchmarks.classifiers --data DATA --encoders small=FOLDER large=FOLDER --out MODELS [--device cuda]
+
+    linear   logistic regression on word counts
+    small    the embedded masked language model, fine-tuned (7 layers of 256; ``anchorscope export-mlm`` writes it)
+    large    an encoder of BERT-base's size, fine-tuned (``python -m training.train --recipe larger`` makes it)
+
+Writes MODELS/KIND/TASK, a Hugging Face folder each, and MODELS/accuracies.json.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+import argparse
+import json
+import random
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from pathlib import Path
 
 from anchorscope.predictors import as_predictor
+from anchorscope.predictors.huggingface import HuggingFacePredictor
+from anchorscope.reproduction.fine_tune import Recipe, fine_tune
 from anchorscope.types import Predictor
-from anchorscope.words import split, terms
+from benchmarks import tasks
 
-KINDS = ("linear", "neural")
+KINDS = ("linear", "small", "large")
+RECIPES = {"small": Recipe(epochs=4, learning_rate=3e-4), "large": Recipe(epochs=3, learning_rate=5e-5)}
+VALIDATION_SHARE = 0.1
 
 
 def train(kind: str, rows: Sequence[tuple[str, str]]) -> Predictor:
-    """A classifier of a kind, trained on labelled texts."""
-    return _linear(rows) if kind == "linear" else RecurrentClassifier(rows)
-
-
-def _linear(rows: Sequence[tuple[str, str]]) -> Predictor:
+    """A linear classifier, trained on labelled texts."""
+    if kind != "linear":
+        raise SystemExit(f"The {kind} classifiers are read from a folder: see python -m benchmarks.classifiers --help")
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -29,74 +40,41 @@ def _linear(rows: Sequence[tuple[str, str]]) -> Predictor:
     return as_predictor(model.fit([text for text, _ in rows], [label for _, label in rows]))
 
 
-class RecurrentClassifier:
-    """Word vectors, a bidirectional GRU, attention over its states: reads order, unlike the linear one."""
-
-    name = "bidirectional GRU with attention"
-    has_probabilities = True
-    max_words = 64
-
-    def __init__(self, rows: Sequence[tuple[str, str]], *, epochs: int = 4, seed: int = 0) -> None:
-        import torch
-
-        torch.manual_seed(seed)
-        self._torch = torch
-        self.labels = tuple(sorted({label for _, label in rows}))
-        counts = Counter(word for text, _ in rows for word in terms(split(text)) if word)
-        self._numbers = {word: i + 2 for i, word in enumerate(sorted(w for w, n in counts.items() if n >= 2))}
-        self.fingerprint = f"gru {seed} {len(self._numbers)}"
-        self._net = _network(len(self._numbers) + 2, len(self.labels))
-        self._fit(rows, epochs)
-
-    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Probabilities (texts, labels); sorted by length, batches of 256."""
-        rows = [self._cut(text) for text in texts]
-        order = np.argsort([len(row) for row in rows], kind="stable")
-        answer = np.zeros((len(rows), len(self.labels)))
-        self._net.eval()
-        with self._torch.inference_mode():
-            for start in range(0, len(order), 256):
-                some = order[start : start + 256]
-                logits = self._net(self._padded([rows[i] for i in some]))
-                answer[some] = logits.double().softmax(dim=1).numpy()
-        return answer
-
-    def _fit(self, rows: Sequence[tuple[str, str]], epochs: int) -> None:
-        torch = self._torch
-        texts = [self._cut(text) for text, _ in rows]
-        labels = torch.tensor([self.labels.index(label) for _, label in rows])
-        optimiser = torch.optim.Adam(self._net.parameters(), 2e-3)
-        self._net.train()
-        for _ in range(epochs):
-            for batch in torch.randperm(len(texts)).split(64):
-                logits = self._net(self._padded([texts[i] for i in batch.tolist()]))
-                loss = torch.nn.functional.cross_entropy(logits, labels[batch])
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
-
-    def _cut(self, text: str) -> list[int]:
-        return [self._numbers.get(word, 1) for word in terms(split(text)) if word][: self.max_words] or [1]
-
-    def _padded(self, rows: list[list[int]]):  # type: ignore[no-untyped-def]
-        width = max(map(len, rows))
-        return self._torch.tensor([row + [0] * (width - len(row)) for row in rows])
+def classifier(kind: str, task: tasks.Task, models: Path | None, device: str = "cpu") -> Predictor:
+    """The classifier of a kind for a task, trained or read."""
+    if models is None or kind == "linear":
+        return train(kind, task.train)
+    return HuggingFacePredictor.from_folder(models / kind / task.name, device=device)
 
 
-def _network(n_words: int, n_labels: int, width: int = 64, hidden: int = 96):  # type: ignore[no-untyped-def]
-    from torch import nn
+def main() -> None:
+    """Fine-tune the neural ones on every task."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--tasks", nargs="+", default=list(tasks.NAMES), choices=tasks.NAMES)
+    parser.add_argument("--encoders", nargs="+", required=True, metavar="KIND=FOLDER")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--rows", type=int, help="train on so many rows at most")
+    arguments = parser.parse_args()
+    accuracies: dict[str, dict[str, tuple[float, ...]]] = {}
+    for kind, _, encoder in (pair.partition("=") for pair in arguments.encoders):
+        for name in arguments.tasks:
+            rows = tasks.load(name, arguments.data, 1).train[: arguments.rows]
+            random.Random(0).shuffle(rows)
+            n_validation = int(VALIDATION_SHARE * len(rows))
+            outcome = fine_tune(
+                Path(encoder),
+                rows[n_validation:],
+                rows[:n_validation],
+                arguments.out / kind / name,
+                recipe=RECIPES[kind],
+                device=arguments.device,
+            )
+            accuracies.setdefault(kind, {})[name] = outcome.accuracies
+            print(kind, name, len(rows), [round(accuracy, 4) for accuracy in outcome.accuracies], flush=True)
+    (arguments.out / "accuracies.json").write_text(json.dumps(accuracies, indent=1) + "\n")
 
-    class Network(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.vectors = nn.Embedding(n_words, width, padding_idx=0)
-            self.states = nn.GRU(width, hidden, bidirectional=True, batch_first=True)
-            self.attention, self.output = nn.Linear(2 * hidden, 1), nn.Linear(2 * hidden, n_labels)
-            self.dropout = nn.Dropout(0.3)
 
-        def forward(self, pieces):  # type: ignore[no-untyped-def]
-            states, _ = self.states(self.dropout(self.vectors(pieces)))
-            weights = self.attention(states)[..., 0].masked_fill(pieces == 0, -1e9).softmax(dim=-1)
-            return self.output(self.dropout((weights[..., None] * states).sum(dim=1)))
-
-    return Network()
+if __name__ == "__main__":
+    main()

@@ -2,9 +2,11 @@
 
     python -m training.train --corpus CORPUS --out OUT                    the shipped model
     python -m training.train --corpus CORPUS --out OUT --recipe baseline  the first trial, for comparison
+    python -m training.train --corpus CORPUS --out OUT --recipe large     encoders of the sizes people use, for the
+    python -m training.train --corpus CORPUS --out OUT --recipe larger    studies: DistilBERT's, and BERT-base's
 
-Prepares the corpus (once, in OUT/data), trains, writes OUT/RECIPE: `model.safetensors` in float32, `config.json`,
-`vocab.txt` and `training.json` (settings, seconds, loss every 500 steps), and prints the held-out accuracy. The same
+Prepares the corpus (once, in OUT/data), trains, writes OUT/RECIPE: a Hugging Face folder with `model.safetensors` in
+float32, and `training.json` (settings, seconds, loss every 500 steps), and prints the held-out accuracy. The same
 seed gives the same masks and order; sums on a GPU may still differ in their last bits.
 """
 
@@ -12,7 +14,6 @@ import argparse
 import json
 import math
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -22,6 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from anchorscope.embedded_model.huggingface import write_tokenizer
 from training.evaluate import evaluate
 from training.masking import Corpus, Masking, Step, StepSize, make_epoch
 from training.model import MaskedLanguageModel, Packed, Shape, save
@@ -59,6 +61,27 @@ RECIPES = {
         learning_rate=3e-3,
         decay="linear",
         muon=True,
+    ),
+    # Of the size of DistilBERT and of BERT-base, trained for minutes: for studies that need such sizes, not to ship.
+    "large": Recipe(
+        shape=Shape(n_layers=6, dim=768, hidden_dim=3072, n_heads=12),
+        masking=Masking(),
+        n_steps=3_000,
+        places=65_536,
+        learning_rate=1e-3,
+        decay="linear",
+        muon=True,
+        n_warm_up=200,
+    ),
+    "larger": Recipe(
+        shape=Shape(n_layers=12, dim=768, hidden_dim=3072, n_heads=12),
+        masking=Masking(),
+        n_steps=2_000,
+        places=65_536,
+        learning_rate=1e-3,
+        decay="linear",
+        muon=True,
+        n_warm_up=200,
     ),
     # The first trial of the project: 9,000 steps of about 2,048 lines of up to 64 pieces.
     "baseline": Recipe(
@@ -102,7 +125,8 @@ class Progress:
             "losses": self.losses,
         }
         save(model, self.folder)
-        shutil.copy(self.data / "vocab.txt", self.folder / "vocab.txt")
+        pieces = (self.data / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        write_tokenizer(self.folder, pieces, self.recipe.shape.max_position_embeddings)
         (self.folder / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -32,11 +32,16 @@ def write_folder(folder: Path) -> None:
     vocabulary = source.joinpath("vocab.txt").read_text(encoding="utf-8")
     pieces = vocabulary.removesuffix("\n").split("\n")
     _write_json(folder / "config.json", _describe(config))
-    _write_json(folder / "tokenizer.json", _tokenizer(pieces))
-    _write_json(folder / "tokenizer_config.json", _tokenizer_config(config))
-    (folder / "vocab.txt").write_text(vocabulary, encoding="utf-8")
+    write_tokenizer(folder, pieces, config["max_pieces"])
     weights = read_weights(source.joinpath("model.onnx").read_bytes(), config)
     (folder / "model.safetensors").write_bytes(_safetensors(weights))
+
+
+def write_tokenizer(folder: Path, pieces: Sequence[str], max_pieces: int) -> None:
+    """Writes the three files of the tokenizer: words, folding and pieces as the package has them."""
+    _write_json(folder / "tokenizer.json", _tokenizer(pieces))
+    _write_json(folder / "tokenizer_config.json", _tokenizer_config(max_pieces))
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
 
 
 def read_weights(content: bytes, config: Mapping[str, Any]) -> dict[str, NDArray[np.float32]]:
@@ -111,12 +116,12 @@ def _tokenizer(pieces: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _tokenizer_config(config: Mapping[str, Any]) -> dict[str, Any]:
+def _tokenizer_config(max_pieces: int) -> dict[str, Any]:
     """What `transformers.AutoTokenizer` reads; a named class would cut words by rules of its own."""
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": config["max_pieces"],
+        "model_max_length": max_pieces,
         "model_input_names": ["input_ids", "attention_mask"],
         **dict(zip(names, SPECIAL, strict=True)),
     }
