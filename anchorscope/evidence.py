@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from anchorscope.anchor import Test
 from anchorscope.aopc import Removals
 from anchorscope.collection import Collection
-from anchorscope.errors import AnchorscopeError
+from anchorscope.errors import AnchorscopeError, ModelError
 from anchorscope.ledger import Ledger
 from anchorscope.race import priority
 from anchorscope.schedule import Engine, Sampling
@@ -81,15 +81,21 @@ def origin(
     sampling: Sampling,
     test: Test,
 ) -> Unit | None:
-    """The unit of a round whose samples hold ``text``: they are drawn again, and the model is not asked about it."""
+    """The unit of a round whose samples hold ``text``: they are drawn again, and the model is not asked about it.
+
+    Nor about the others where a test always takes the same number of samples, whatever the model says.
+    """
     if text is None:
         return None
-    engine = Engine(_Watching(predictor, text), perturbator, sampling, test)
+    watching = _Watching(predictor, text, asks=test.name != "fixed")
+    engine = Engine(watching, perturbator, sampling, test)
     for unit in units:
         try:
             engine.judge([unit])
         except _MetError:
             return unit
+        except ModelError:  # at fault with other texts, too
+            continue
     return None
 
 
@@ -100,16 +106,18 @@ class _MetError(AnchorscopeError):
 class _Watching:
     """A predictor that stops at one text."""
 
-    def __init__(self, predictor: Predictor, text: str) -> None:
-        self._predictor, self._text = predictor, text
+    def __init__(self, predictor: Predictor, text: str, *, asks: bool) -> None:
+        self._predictor, self._text, self._asks = predictor, text, asks
         self.name, self.labels, self.fingerprint = predictor.name, predictor.labels, predictor.fingerprint
         self.has_probabilities = predictor.has_probabilities
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """What the model says, unless the text is among them."""
+        """What the model says, or the same of all, unless the text is among them."""
         if self._text in texts:
             raise _MetError
-        return self._predictor.predict(texts)
+        if self._asks:
+            return self._predictor.predict(texts)
+        return np.full((len(texts), len(self.labels)), 1 / len(self.labels))
 
 
 def moment(snapshot: Snapshot) -> dict[str, Any]:
