@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.variants import main, parser
+from benchmarks.variants import main, study_parser
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "no race": {"strategy": "scan"},
@@ -30,4 +30,4 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 if __name__ == "__main__":
-    main("ideas", VARIANTS, parser(__doc__, VARIANTS, documents=2000, seeds=3).parse_args())
+    main("ideas", VARIANTS, study_parser(__doc__, VARIANTS, documents=2000, seeds=3).parse_args())

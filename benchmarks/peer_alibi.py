@@ -43,7 +43,7 @@ def language_model(folder: Path) -> Any:
             return super().predict_batch_lm(x, vocab_size, batch_size)
 
     model = Model(preloading=False)
-    model.from_disk(folder / "mlm")
+    model.from_disk(folder.parent / "mlm")
     return model
 
 

@@ -44,15 +44,17 @@ def own_bounds(mean: float, level: float) -> tuple[float, float]:
 
 
 def one_step_bounds(mean: float, level: float) -> tuple[float, float]:
-    """Its bounds after one step of the bisection, as the paper's code has them."""
-    from anchor.anchor_base import AnchorBaseBeam
-
+    """The bounds of the paper's code: the bisection of anchor-exp, stopped after its first step."""
     reach = math.sqrt(level / 2)
-    low, high = max(min(1, mean - reach), 0), min(1, mean + reach)
+    low, high = max(0.0, mean - reach), min(1.0, mean + reach)
     half_low, half_high = (low + mean) / 2, (high + mean) / 2
-    low = half_low if AnchorBaseBeam.kl_bernoulli(mean, half_low) > level else low
-    high = half_high if AnchorBaseBeam.kl_bernoulli(mean, half_high) > level else high
-    return low, high
+    return (half_low if _kl(mean, half_low) > level else low, half_high if _kl(mean, half_high) > level else high)
+
+
+def _kl(p: float, q: float) -> float:
+    """The Kullback-Leibler divergence of Bernoulli(q) from Bernoulli(p), kept finite as anchor-exp does."""
+    p, q = (min(1 - 1e-16, max(1e-7, x)) for x in (p, q))
+    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
 
 
 def agreements(sample: Callable[..., Any], position: int) -> Callable[[int], int]:
@@ -74,8 +76,8 @@ def sampler(folder: Path, documents: list[Judged]) -> Any:
     class Generator(TextGenerator):
         def __init__(self) -> None:
             self.torch, self.url, self.device = torch, None, torch.device("cpu")
-            self.bert_tokenizer = AutoTokenizer.from_pretrained(folder / "mlm")
-            self.bert = AutoModelForMaskedLM.from_pretrained(folder / "mlm").eval()
+            self.bert_tokenizer = AutoTokenizer.from_pretrained(folder.parent / "mlm")
+            self.bert = AutoModelForMaskedLM.from_pretrained(folder.parent / "mlm").eval()
             self.n_passes = 0
 
         def unmask(self, text_with_mask: str) -> Any:

@@ -1,8 +1,9 @@
 """What every contender reads and writes, so that all of them do the same work on the same models.
 
-A folder holds ``task.json`` (documents as words, the positions to judge, the weights of a logistic regression on word
-counts) and ``mlm`` (a Hugging Face masked language model). A contender reads it, judges, and writes one JSON with its
-times, its counts and its verdicts. This file runs in the environments of the peers: numpy and scikit-learn only.
+A folder holds ``task.json``: documents as words, the positions to judge, the weights of a logistic regression on word
+counts; beside it lies ``mlm``, a Hugging Face masked language model. A contender reads both, judges, and writes one
+JSON with its times, its counts and its verdicts. This file runs in the environments of the peers: numpy and
+scikit-learn only.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def _by_task(rows: Sequence[Mapping[str, Any]], variant: str, name: str) -> dict
     return {task: float(np.mean([row[name] for row in mine if row["task"] == task])) for task in names}
 
 
-def parser(description: str | None, variants: Variants, **defaults: Any) -> argparse.ArgumentParser:
+def study_parser(description: str | None, variants: Variants, **defaults: Any) -> argparse.ArgumentParser:
     """The options that such a study has."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="the folder of the tasks (rotten-tomatoes needs none)")
