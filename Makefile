@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check browser clean
+.PHONY: demo test check browser bench clean
 
 demo: .venv/demo.installed
 	$(BIN)/anchorscope demo
@@ -15,6 +15,20 @@ test: check browser
 browser:
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium fonts-noto-core fonts-noto-cjk; } >/dev/null 2>&1 \
 	  || { echo "The browser tests need chromium: apt-get install chromium fonts-noto-core fonts-noto-cjk"; exit 1; }
+
+# The tables of docs/performance.md: hours on one core, and gigabytes in .cache for the tools that we compare with.
+# DATA=FOLDER adds the tasks that come as files (benchmarks/tasks.py says which); without it there are the film reviews.
+DATA ?=
+TASKS := $(if $(DATA),--data $(DATA),--tasks rotten-tomatoes)
+bench: export OMP_NUM_THREADS := 1
+bench: .venv/test.installed
+	$(BIN)/python -m benchmarks.peers $(TASKS)
+	$(BIN)/python -m benchmarks.presets $(TASKS) --perturbator corpus
+	$(BIN)/python -m benchmarks.presets $(TASKS) --perturbator embedded --documents 24 --seeds 1 --min-occurrences 1
+	$(BIN)/python -m benchmarks.ideas $(TASKS) --perturbator corpus
+	$(BIN)/python -m benchmarks.ideas $(TASKS) --perturbator embedded --documents 100 --seeds 1 --min-occurrences 1
+	$(BIN)/python -m benchmarks.breakdown $(TASKS)
+	env -u OMP_NUM_THREADS $(BIN)/python -m benchmarks.first_answer
 
 check: .venv/test.installed
 	$(BIN)/ruff check .

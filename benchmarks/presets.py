@@ -6,8 +6,8 @@ The baseline is ``paper`` in its one-pass form, which is the honest one: masks f
 text has it, would cost several times as many passes. Its test is kl-one-step, the bound of the authors' code; the exact
 bound is the row below. As in the paper, the accelerations are tried on top of stop and rare words being left out.
 Rows that leave out words leave out the same ones (our short list of stop words, and what occurs less often than
---min-occurrences in the documents: the presets say 5, for thousands of documents; a hundred want less), so that
-their lists can be compared. Prints a table, writes presets_PERTURBATOR.json and .csv.
+--min-occurrences in the documents), so that their lists can be compared. Prints a table, writes
+presets_PERTURBATOR.json and .csv.
 """
 
 from __future__ import annotations
@@ -32,8 +32,4 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 if __name__ == "__main__":
-    parser = study_parser(__doc__, VARIANTS)
-    parser.add_argument("--min-occurrences", type=int, default=2)
-    arguments = parser.parse_args()
-    words = {"stop_words": "short", "min_occurrences": arguments.min_occurrences}
-    main("presets", {name: {**words, **variant} for name, variant in VARIANTS.items()}, arguments)
+    main("presets", VARIANTS, study_parser(__doc__, VARIANTS, min_occurrences=2).parse_args())
