@@ -69,11 +69,12 @@ class Engine:
             blocks = [stream.next_block(self._sampling.seed) for stream in opened]
             fills = session.filling.fill(blocks)
             texts = [self._lexicon.render(b.words, b.draws.kept, fill) for b, fill in zip(blocks, fills)]
-            answers = iter(session.predict([text for group in texts for text in group]))
-            for stream, block, fill in zip(opened, blocks, fills):
-                n_samples += len(fill)
-                stream.extend(self._present(block, fill), np.stack([next(answers) for _ in fill]))
+            answers = session.predict([text for group in texts for text in group])
+            ends = np.cumsum([len(fill) for fill in fills])
+            for stream, block, fill, end in zip(opened, blocks, fills, ends.tolist()):
+                stream.extend(self._present(block, fill), answers[end - len(fill) : end])
                 stream.close_decided(self._test)
+            n_samples += int(ends[-1])
             opened = [stream for stream in opened if stream.n_open]
         verdicts = [verdict for stream in streams_ for verdict in stream.verdicts()]
         cost = Cost(
@@ -114,10 +115,10 @@ class Engine:
 
     def _streams(self, unit: Unit, session: _Session) -> list[_Stream]:
         words = split(unit.text)
-        look = self._test.look
+        look = self._test.max_samples if self._test.name == "fixed" else self._test.look
         if self._sampling.keep != "own":
             keep = np.full(len(words), streams.KEEP_AT_MOST)
-            size = self._test.max_samples if self._test.name == "fixed" else round(SHARED_BLOCK * look)
+            size = look if self._test.name == "fixed" else round(SHARED_BLOCK * look)
             balanced = self._sampling.keep == "balanced"
             return [_Stream(unit, words, streams.SHARED, keep, None, unit.positions, unit.thresholds, size, balanced)]
         keep = session.own_keep(self._perturbator, self._lexicon, unit.text, words)
@@ -136,7 +137,8 @@ class _Session:
         self.n_texts = 0
         self.n_passes = 0
         self._predictor = predictor
-        self._rows: dict[str, NDArray[np.float64]] = {}
+        self._rows: list[NDArray[np.float64]] = []
+        self._places: dict[str, int] = {}
         self._keep: dict[str, NDArray[np.float64]] = {}
 
     @property
@@ -144,14 +146,17 @@ class _Session:
         """The passes of the perturbator, for keep probabilities and fills."""
         return self.n_passes + self.filling.n_passes
 
-    def predict(self, texts: Sequence[str]) -> list[NDArray[np.float64]]:
-        """The probabilities (labels,) of each text; a text that was seen before is not asked again."""
-        new = sorted({text for text in texts if text not in self._rows}, key=lambda text: (len(text), text))
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """The probabilities (texts, labels); a text that was seen before is not asked again."""
+        new = sorted({text for text in texts if text not in self._places}, key=lambda text: (len(text), text))
         for start in range(0, len(new), PREDICTOR_TEXTS):
             some = new[start : start + PREDICTOR_TEXTS]
-            self._rows.update(zip(some, answered(self._predictor.predict, some, self._predictor.labels)))
-        self.n_texts += len(new)
-        return [self._rows[text] for text in texts]
+            self._rows.append(answered(self._predictor.predict, some, self._predictor.labels))
+            self._places.update(zip(some, range(self.n_texts, self.n_texts + len(some))))
+            self.n_texts += len(some)
+        if len(self._rows) > 1:
+            self._rows = [np.concatenate(self._rows)]
+        return self._rows[0][[self._places[text] for text in texts]]
 
     def own_keep(self, perturbator: Perturbator, lexicon: Lexicon, text: str, words: Words) -> NDArray[np.float64]:
         """The keep probabilities of a document's words under the paper's policy."""
@@ -219,6 +224,9 @@ class _Stream:
 
     def close_decided(self, test: Test) -> None:
         """Let every open test read the samples from the start, and close those that can decide or are at the cap."""
+        if test.name == "fixed":
+            self._closed.update(enumerate(self._fixed_verdicts()))
+            return
         open_ = [j for j in range(len(self._positions)) if j not in self._closed]
         present, rows = np.concatenate(self._present), np.concatenate(self._probabilities)
         reading = _Reading.of(_columns(present, self._positions[open_]), rows, self.unit.label)
@@ -236,12 +244,27 @@ class _Stream:
             document=self.unit.document,
             position=int(self._positions[j]),
             anchor=anchor,
-            decided=decision != 0 or test.name == "fixed",
+            decided=decision != 0,
             agreements=agreements,
             samples=samples,
             threshold=threshold,
             gain=reading.gain(row, column),
         )
+
+    def _fixed_verdicts(self) -> Iterator[Verdict]:
+        """All tests at their one look: the first block, which has as many samples as they read."""
+        (present,), (rows,) = self._present, self._probabilities
+        reads, label = _columns(present, self._positions), self.unit.label
+        probability = rows[:, label]
+        samples = reads.sum(axis=0)
+        agreements = reads[rows.argmax(axis=1) == label].sum(axis=0)
+        kept, n_others = np.where(reads, probability[:, None], 0.0).sum(axis=0), len(reads) - samples
+        gains = kept / np.maximum(samples, 1) - (probability.sum() - kept) / np.maximum(n_others, 1)
+        gains = np.where((samples > 0) & (n_others > 0), np.round(gains, GAIN_DIGITS), 0.0)
+        anchor = (samples > 0) & (agreements / np.maximum(samples, 1) >= self._thresholds)
+        columns = (self._positions, anchor, agreements, samples, self._thresholds, gains)
+        for position, yes, n_agreed, n_read, threshold, gain in zip(*(column.tolist() for column in columns)):
+            yield Verdict(self.unit.document, position, yes, True, n_agreed, n_read, threshold, gain)
 
     def verdicts(self) -> Iterator[Verdict]:
         """The verdicts in the order of the positions."""
@@ -274,12 +297,8 @@ class _Reading:
         """After which samples a test can end, and what it would say there (0: the cap ends it)."""
         looks = self.reads & (self.samples % test.look == 0)
         decisions = np.where(looks, test.decide(self.agreements, self.samples, thresholds), np.int8(0))
-        if test.name == "fixed":
-            at_cap = np.zeros(looks.shape, bool)
-            at_cap[test.max_samples - 1 :] = True
-        else:
-            at_cap = self.samples >= test.max_samples
-            at_cap[_PATIENCE * test.max_samples - 1 :] = True
+        at_cap = self.samples >= test.max_samples
+        at_cap[_PATIENCE * test.max_samples - 1 :] = True
         return (decisions != 0) | at_cap, decisions
 
     def gain(self, row: int, column: int) -> float:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anchorscope.answers import checked, one_hot
@@ -521,11 +521,19 @@ class TestHuggingFace:
         _, tokenizer = tiny_bert()
         truncation = {"truncation": True, "max_length": 8}
         short = encoding.encoder(tokenizer, truncation)
-        assert isinstance(short, encoding._Direct)
-        texts = ["great", "", "a bad bad film , really ? !", "Great\u00e9 film " * 20]
-        usual = tokenizer(texts, padding=True, return_tensors="pt", **truncation)
-        for name, tensor in short(texts).items():
-            assert tensor.tolist() == usual[name].tolist(), name
+        assert isinstance(short, encoding._Direct) and short._by_stretch
+
+        @settings(max_examples=200, deadline=None)
+        @given(
+            st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40), min_size=1, max_size=4)
+        )
+        @example(["great", "", "a bad  bad film , really ? !", "film " * 20, "a[MASK]b\tc\x1cd\u3000e \u0301 \x00"])
+        def compare(texts: list[str]) -> None:
+            usual = tokenizer(texts, padding=True, return_tensors="pt", **truncation)
+            for name, tensor in short(texts).items():
+                assert tensor.tolist() == usual[name].tolist(), name
+
+        compare()
 
     def test_a_tokenizer_that_pads_on_the_left_is_asked_as_usual(self) -> None:
         _, tokenizer = tiny_bert()
