@@ -1,15 +1,17 @@
 """What there is to explain: the documents, what the model says of each, and where the candidate terms occur.
 
 Candidates are fixed before the first test: terms that are no stop words and occur often enough. Occurrences
-are stored as three flat arrays, a row an occurrence, so that a million documents fit; the words of a document are cut
-again when it is tested.
+are stored as three flat arrays, a row an occurrence, so that a million documents fit; words are numbered as they are
+met, so no text is kept twice, and those of a document are cut again when it is tested.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
@@ -20,12 +22,18 @@ from anchorscope.errors import DocumentsError, InputError, UnknownNameError
 from anchorscope.settings import Settings
 from anchorscope.tally import Tally
 from anchorscope.types import Document, Predictor, Words
-from anchorscope.words import split, stop_words, terms
+from anchorscope.words import split, stop_words, term, words_of
 
 CONFIDENCE_DIGITS = 6
 """Confidences are compared after rounding, so that the last bits of a model do not order the documents."""
 
 PREDICT_AT_ONCE = 1024
+
+CUT_AT_ONCE = 8192
+"""Documents whose words are held at a time."""
+
+NO_TERM = -1
+"""The number of a word that is never a candidate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +61,7 @@ class Candidates:
     skipped: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Collection(Candidates):
     """Candidates, and what the model says of their documents; ``explained`` tells which labels are asked for."""
 
@@ -68,14 +76,18 @@ class Collection(Candidates):
 
     def tally(self) -> Tally:
         """What is known before any test."""
-        labels = self.predictions.labels[self.occurrence_document]
+        return self._tally
+
+    @cached_property
+    def _tally(self) -> Tally:
         zero = Tally.zero(len(self.labels), len(self.terms))
-        occurrences, documents = zero.occurrences, zero.documents
-        np.add.at(occurrences, (labels, self.occurrence_term), 1)
-        pairs = np.unique(self.occurrence_document.astype(np.int64) * max(1, len(self.terms)) + self.occurrence_term)
-        if len(pairs):
-            holders, held = np.divmod(pairs, len(self.terms))
-            np.add.at(documents, (self.predictions.labels[holders], held), 1)
+        for start in range(0, len(self.documents), CUT_AT_ONCE):
+            here = slice(self.first_occurrence[start], self.first_occurrence[start : start + CUT_AT_ONCE + 1][-1])
+            holders, held = self.occurrence_document[here].astype(np.int64), self.occurrence_term[here]
+            np.add.at(zero.occurrences, (self.predictions.labels[holders], held), 1)
+            pairs = np.sort(holders * len(self.terms) + held)
+            holders, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, len(self.terms)))
+            np.add.at(zero.documents, (self.predictions.labels[holders], held), 1)
         return replace(zero, training=self.training)
 
 
@@ -103,37 +115,35 @@ def find_candidates(
     documents: Sequence[Document], settings: Settings, *, training_texts: Sequence[str] | None = None
 ) -> Candidates:
     """The terms that may be tested, and where they occur."""
-    counts: Counter[str] = Counter()
-    per_document: list[tuple[tuple[int, str], ...]] = []
-    n_too_long = 0
-    stop = stop_words(settings.stop_words)
-    for document in documents:
-        cut = terms(split(document.text))
-        if len(cut) > settings.max_words:
-            n_too_long += 1
-            cut = ()
-        found = tuple((position, word) for position, word in enumerate(cut) if word is not None and word not in stop)
-        counts.update(word for _, word in found)
-        per_document.append(found)
-    chosen = sorted(word for word, n in counts.items() if n >= settings.min_occurrences)
+    numbers = _TermNumbers(stop_words(settings.stop_words))
+    found = _Found.join(
+        [
+            _find(documents[start : start + CUT_AT_ONCE], numbers, settings.max_words)
+            for start in range(0, len(documents), CUT_AT_ONCE)
+        ]
+    )
+    counts = np.bincount(found.term, minlength=len(numbers.terms))
+    is_candidate = counts >= settings.min_occurrences
+    chosen = sorted(word for word, number in numbers.terms.items() if is_candidate[number])
     if not chosen:
         raise DocumentsError(
             f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; "
             "lower --min-occurrences or give more documents."
         )
-    number = {word: i for i, word in enumerate(chosen)}
-    kept = [[(position, number[word]) for position, word in found if word in number] for found in per_document]
-    sizes = np.array([len(found) for found in kept], np.int64)
-    flat = np.array([pair for found in kept for pair in found], np.int32).reshape(-1, 2)
-    training = counts if training_texts is None else _count(training_texts)
+    first_numbers = np.array([numbers.terms[word] for word in chosen], np.intp)
+    final_numbers = np.zeros(len(counts), np.int32)
+    final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
+    kept = is_candidate[found.term]
+    document = np.repeat(np.arange(len(documents), dtype=np.int32), found.sizes)[kept]
+    training = counts[first_numbers] if training_texts is None else _count(training_texts, chosen)
     return Candidates(
         terms=tuple(chosen),
-        occurrence_document=np.repeat(np.arange(len(kept), dtype=np.int32), sizes),
-        occurrence_position=flat[:, 0].copy(),
-        occurrence_term=flat[:, 1].copy(),
-        first_occurrence=np.concatenate([[0], np.cumsum(sizes)]),
-        training=np.array([training[word] for word in chosen], np.int64),
-        skipped={f"more than {settings.max_words} words": n_too_long} if n_too_long else {},
+        occurrence_document=document,
+        occurrence_position=found.position[kept],
+        occurrence_term=final_numbers[found.term[kept]],
+        first_occurrence=np.concatenate([[0], np.cumsum(np.bincount(document, minlength=len(documents)))]),
+        training=training.astype(np.int64),
+        skipped={f"more than {settings.max_words} words": found.n_too_long} if found.n_too_long else {},
     )
 
 
@@ -195,8 +205,69 @@ def _explained(labels: Sequence[str], predictions: Predictions, settings: Settin
     return np.array([settings.labels is None or label in settings.labels for label in labels])
 
 
-def _count(texts: Sequence[str]) -> Counter[str]:
-    return Counter(word for text in texts for word in terms(split(text)) if word is not None)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """Term and position of every occurrence in some documents; how many each document has (0 if it is too long)."""
+
+    term: NDArray[np.int32]
+    position: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    n_too_long: int
+
+    @classmethod
+    def join(cls, parts: Sequence[_Found]) -> _Found:
+        """What was found in all parts, one after another."""
+        return cls(
+            np.concatenate([part.term for part in parts]),
+            np.concatenate([part.position for part in parts]),
+            np.concatenate([part.sizes for part in parts]),
+            sum(part.n_too_long for part in parts),
+        )
+
+
+def _find(documents: Sequence[Document], numbers: _TermNumbers, max_words: int) -> _Found:
+    """The words of some documents that have a term and are no stop words."""
+    line, lengths, n_too_long = array("i"), [], 0
+    for document in documents:
+        words = words_of(document.text)
+        if len(words) > max_words:
+            n_too_long += 1
+            words = []
+        lengths.append(len(words))
+        line.extend(map(numbers.__getitem__, words))
+    term_number, n_words = np.array(line, np.int32), np.array(lengths, np.int64)
+    starts = np.cumsum(n_words) - n_words
+    holder = np.repeat(np.arange(len(n_words)), n_words)
+    there = np.flatnonzero(term_number != NO_TERM)
+    position = there - starts[holder[there]]
+    sizes = np.bincount(holder[there], minlength=len(n_words))
+    return _Found(term_number[there], position.astype(np.int32), sizes, n_too_long)
+
+
+class _TermNumbers(dict[str, int]):
+    """The number of the term of every word met so far, by the word as written; terms are numbered as they come."""
+
+    def __init__(self, never: Container[str]) -> None:
+        super().__init__()
+        self.terms: dict[str, int] = {}
+        self._never = never
+
+    def __missing__(self, word: str) -> int:
+        found = term(word)
+        is_out = found is None or found in self._never
+        self[word] = number = NO_TERM if is_out else self.terms.setdefault(str(found), len(self.terms))
+        return number
+
+
+def _count(texts: Sequence[str], chosen: Sequence[str]) -> NDArray[np.int64]:
+    """How often each chosen term occurs in some texts."""
+    written: Counter[str] = Counter()
+    for text in texts:
+        written.update(words_of(text))
+    counts: Counter[str | None] = Counter()
+    for word, n in written.items():
+        counts[term(word)] += n
+    return np.array([counts[word] for word in chosen], np.int64)
 
 
 def _priority(seed: int, key: str) -> bytes:

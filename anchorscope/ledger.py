@@ -32,17 +32,21 @@ class Ledger:
         self._empty = np.ones(len(collection.documents))
         self._credit = credit
         self._collection = collection
-        width = 1 + int(collection.occurrence_position.max(initial=0))
-        self._places = collection.occurrence_document.astype(np.int64) * width + collection.occurrence_position
-        self._width = width
         self._examples: dict[tuple[int, int, bool], dict[int, int]] = {}
 
     def occurrences_of(self, verdicts: Sequence[Verdict]) -> NDArray[np.int64]:
         """The number of the occurrence that each verdict is about, -1 for the empty anchor."""
-        documents = np.array([v.document for v in verdicts], np.int64)
+        answer = np.full(len(verdicts), -1, np.int64)
         positions = np.array([v.position for v in verdicts], np.int64)
-        found = np.searchsorted(self._places, documents * self._width + positions)
-        return np.where(positions == EMPTY, -1, found)
+        by_document: dict[int, list[int]] = {}
+        for number, verdict in enumerate(verdicts):
+            if verdict.position != EMPTY:
+                by_document.setdefault(verdict.document, []).append(number)
+        for document, numbers in by_document.items():
+            here = self._collection.occurrences_of(document)
+            places = self._collection.occurrence_position[here]
+            answer[numbers] = here.start + np.searchsorted(places, positions[numbers])
+        return answer
 
     def terms_of(self, verdicts: Sequence[Verdict]) -> NDArray[np.int64]:
         """The term number of each verdict, -1 for the empty anchor."""

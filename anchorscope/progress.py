@@ -19,16 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import scores
-from anchorscope.posterior import (
-    Evidence,
-    Outlook,
-    Prior,
-    draw_totals,
-    expected_totals,
-    look_ahead,
-    pooled_prior,
-    upper_totals,
-)
+from anchorscope.posterior import Evidence, Outlook, Prior, draw_totals, expected_totals, look_ahead, pooled_prior
 from anchorscope.tally import GAIN_UNIT, Tally
 
 RACED = ("gain", "pr", "sq", "av", "av5")
@@ -39,6 +30,9 @@ LEVEL = 0.9
 
 CONTENDERS = 300
 """Words a label whose totals are drawn; the others are too far behind to matter."""
+
+REACH = 3.0
+"""Standard deviations by which a word may exceed its estimate, when the contenders are chosen."""
 
 Floats = NDArray[np.float64]
 
@@ -99,30 +93,36 @@ class LabelOutlook:
         """The prior that the words suggest."""
         return pooled_prior(self._evidence)
 
-    @cached_property
+    @property
     def estimates(self) -> Floats:
         """The expected total of every word."""
+        return self._expected[0]
+
+    @cached_property
+    def _expected(self) -> tuple[Floats, Floats]:
+        """The expected total of every word, and how far off it may be."""
         return expected_totals(self._evidence, self.prior)
 
     @cached_property
     def contenders(self) -> NDArray[np.intp]:
         """The words that may matter: those with the best scores at an upper estimate of their total, or now."""
         holds = np.flatnonzero(self._evidence.documents > 0)
-        upper = self._scores(upper_totals(self._evidence, self.prior)[None, holds], holds)[0]
-        expected = self._scores(self.estimates[None, holds], holds)[0]
+        estimates, deviations = self._expected
+        upper = self._scores((estimates + REACH * deviations)[None, holds], holds)[0]
+        expected = self._scores(estimates[None, holds], holds)[0]
         ranked = [(upper, CONTENDERS), (expected, 2 * self._k)]
-        best = [holds[np.lexsort((holds, -values))][:n] for values, n in ranked]
+        best = [holds[scores.ranking(values, self._n[holds], n)] for values, n in ranked]
         return np.union1d(*best)
 
     @cached_property
     def outlook(self) -> Outlook:
         """Intervals and memberships of the contenders, and the regret of the list that is shown now."""
         generator = np.random.Generator(np.random.Philox(key=np.array(self._key, np.uint64)))
-        words, e = self.contenders, self._evidence
-        chosen = Evidence(e.documents[words], e.tested[words], e.total[words], e.squares[words])
+        words = self.contenders
         expected = self._scores(self.estimates[None, words], words)[0]
-        shown = np.lexsort((words, -self._n[words], -expected))[: self._k]
-        return look_ahead(self._scores(draw_totals(chosen, self.prior, generator), words), shown, self._k, LEVEL)
+        shown = scores.ranking(expected, self._n[words], self._k)
+        draws = draw_totals(self._evidence.of(words), self.prior, generator)
+        return look_ahead(self._scores(draws, words), shown, self._k, LEVEL)
 
     def shown_interval(self) -> tuple[Floats, Floats]:
         """The contenders' intervals in the scale of the scores that are shown."""

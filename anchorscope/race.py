@@ -3,7 +3,8 @@
 The cost of a race does not grow with the collection. Documents have a priority, a hash of seed and key; the
 documents of a word are tested in that order, so those tested so far are a simple random sample of them, and as
 all words use the same order, a document tested for one word serves the others too. A word counts a document only
-when all before it in the order are tested (its *prefix*); verdicts ahead of the prefix wait.
+when all before it in the order are tested (its *prefix*); verdicts ahead of the prefix wait. Only the documents up to a
+threshold of priority are indexed by word (``holders.py``), and what is kept of the others is one place in the order.
 
 How many documents hold a word is known after one prediction a document; what the untested ones may bring is in
 ``posterior.py``. Each round extends the prefixes of the words whose membership in the top k is least certain and
@@ -18,7 +19,9 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope import scores
 from anchorscope.collection import Collection
+from anchorscope.holders import Holders
 from anchorscope.progress import LEVEL, LabelOutlook, Progress, expected_tally
 from anchorscope.scan import Round, Standing
 from anchorscope.settings import Settings
@@ -44,17 +47,14 @@ class Race:
         order = np.argsort(
             np.array([priority(settings.seed, d.key) for d in collection.documents], np.uint64), kind="stable"
         )
-        holds_any = np.diff(collection.first_occurrence) > 0
-        self._start = [
-            order[(self._label_of[order] == label) & holds_any[order]][:START]
-            for label in range(len(collection.labels))
-        ]
-        self._index = _Index(collection, order)
-        self._progress = Progress.zero(self._index.documents)
-        self._anchor = np.zeros(len(collection.occurrence_term), bool)
-        self._gain = np.zeros(len(collection.occurrence_term))
-        self._is_tested = np.zeros(len(collection.occurrence_term), bool)
+        order = order[np.diff(collection.first_occurrence)[order] > 0]
+        by_label = [order[self._label_of[order] == label] for label in range(len(collection.labels))]
+        self._start = [documents[:START] for documents in by_label]
+        self._holders = [Holders(collection, *row, START) for row in zip(by_label, self._known.documents)]
+        self._progress = Progress.zero(self._known.documents)
+        self._waiting: dict[int, tuple[bool, float]] = {}
         self._visited = np.zeros(len(collection.documents), bool)
+        self._n_open = int(self._known.occurrences[collection.explained].sum())
         self._n_rounds = 0
         self._outlooks: list[LabelOutlook] = []
         self._changed: list[tuple[int, int]] = []
@@ -64,15 +64,16 @@ class Race:
         self, occurrences: NDArray[np.int64], anchor: NDArray[np.bool_], gain: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
         """Take new verdicts; answer those that count now: prefixes may have grown over earlier ones too."""
-        self._is_tested[occurrences] = True
-        self._anchor[occurrences], self._gain[occurrences] = anchor, gain
+        self._waiting.update(zip(occurrences.tolist(), zip(anchor.tolist(), gain.tolist())))
+        self._n_open -= len(occurrences)
         labels = self._label_of[self._collection.occurrence_document[occurrences]]
         terms = self._collection.occurrence_term[occurrences]
         self._changed = sorted(set(zip(labels.tolist(), terms.tolist())))
-        counted = np.array([i for label, term in self._changed for i in self._extend(label, term)], np.int64)
+        passed = [row for label, term in self._changed for row in self._extend(label, term)]
         self._n_rounds += 1
         self._look()
-        return counted, self._anchor[counted], self._gain[counted]
+        counted, anchors, gains = zip(*passed) if passed else ((), (), ())
+        return np.array(counted, np.int64), np.array(anchors, bool), np.array(gains, np.float64)
 
     def next_round(self, tally: Tally) -> Round | None:
         """Documents for the words whose place is open, or None when every list is settled."""
@@ -108,8 +109,7 @@ class Race:
 
     def tests_left(self, tally: Tally) -> int:
         """At most so many tests are still to come."""
-        explained = self._collection.explained[self._label_of][self._collection.occurrence_document]
-        return int((explained & ~self._is_tested).sum())
+        return self._n_open
 
     def _look(self) -> None:
         s, n = self._settings, len(self._start)
@@ -129,21 +129,22 @@ class Race:
     def _is_settled(self, label: int) -> bool:
         if (
             not self._collection.explained[label]
-            or (self._progress.counted[label] == self._index.documents[label]).all()
+            or (self._progress.counted[label] == self._known.documents[label]).all()
         ):
             return True
         started = bool(self._visited[self._start[label]].all())
         return started and self._outlooks[label].outlook.regret < self._settings.regret
 
-    def _extend(self, label: int, term: int) -> list[int]:
+    def _extend(self, label: int, term: int) -> list[tuple[int, bool, float]]:
         """Move a word's prefix over every document that is tested by now; the occurrences that it passes."""
-        passed: list[int] = []
+        passed: list[tuple[int, bool, float]] = []
         while True:
-            here = self._index.occurrences(label, term, int(self._progress.counted[label, term]))
-            if here is None or not self._is_tested[here].all():
+            here = self._holders[label].occurrences(term, int(self._progress.counted[label, term]))
+            if here is None or not all(occurrence in self._waiting for occurrence in here):
                 return passed
-            self._progress.count(label, term, float(self._gain[here].sum()), int(self._anchor[here].sum()))
-            passed.extend(here.tolist())
+            rows = [(occurrence, *self._waiting.pop(occurrence)) for occurrence in here]
+            self._progress.count(label, term, sum(gain for _, _, gain in rows), sum(anchor for _, anchor, _ in rows))
+            passed += rows
 
     def _choose(self, label: int, quota: int) -> list[int]:
         """The next documents of one label, at most ``quota`` of them; those that several words want come first."""
@@ -155,19 +156,18 @@ class Race:
         wanted: dict[int, int] = {}
         for term in focus:
             prefix = int(self._progress.counted[label, term])
-            for document in self._index.next_documents(label, term, prefix, each, self._visited):
+            for document in self._holders[label].next_documents(term, prefix, each, self._visited):
                 wanted[document] = wanted.get(document, 0) + 1
         return sorted(wanted, key=lambda document: (-wanted[document], document))[:quota]
 
     def _focus(self, label: int) -> list[int]:
         """The unfinished words whose membership is least certain and matters most."""
-        now = self._outlooks[label]
-        unfinished = self._progress.counted[label] < self._index.documents[label]
+        now, documents = self._outlooks[label], self._known.documents[label]
+        unfinished = self._progress.counted[label] < documents
         m = now.outlook.membership
-        doubt = np.zeros(len(unfinished))
+        doubt = np.zeros(len(documents))
         doubt[now.contenders] = np.sqrt(m * (1 - m)) * (now.outlook.high - now.outlook.low)
-        order = np.lexsort((np.arange(len(doubt)), -self._index.documents[label], -doubt))
-        return order[unfinished[order]][: FOCUS * self._settings.top_k].tolist()
+        return scores.ranking(doubt, np.where(unfinished, documents, 0), FOCUS * self._settings.top_k).tolist()
 
     def _unit(self, document: int) -> Unit:
         """All candidates of a document: with a shared stream they cost no more than one."""
@@ -175,44 +175,6 @@ class Race:
         positions = self._collection.occurrence_position[self._collection.occurrences_of(document)].tolist()
         text, label = self._collection.documents[document].text, int(self._label_of[document])
         return Unit(document, text, label, (EMPTY, *positions), (self._settings.tau,) * (1 + len(positions)))
-
-
-class _Index:
-    """For every (label, term) the documents that hold it, in the order of priority, and its occurrences in each."""
-
-    def __init__(self, collection: Collection, order: NDArray[np.intp]) -> None:
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        shape = (len(collection.labels), len(collection.terms))
-        self._document, self._n_terms = collection.occurrence_document, shape[1]
-        group = collection.predictions.labels[self._document] * shape[1] + collection.occurrence_term
-        key = group * len(order) + rank[self._document]
-        self._order = np.argsort(key, kind="stable")
-        held = np.flatnonzero(np.diff(key[self._order], prepend=-1))
-        self._starts = np.append(held, len(key))
-        per_group = np.bincount(group[self._order[held]], minlength=shape[0] * shape[1])
-        self._first = np.concatenate([[0], np.cumsum(per_group)])
-        self.documents: NDArray[np.int64] = per_group.astype(np.int64).reshape(shape)
-
-    def occurrences(self, label: int, term: int, number: int) -> NDArray[np.intp] | None:
-        """A term's occurrences in its document of the given number, or None behind the last one."""
-        group = label * self._n_terms + term
-        at = self._first[group] + number
-        if at >= self._first[group + 1]:
-            return None
-        return self._order[self._starts[at] : self._starts[at + 1]]
-
-    def next_documents(self, label: int, term: int, start: int, n: int, visited: NDArray[np.bool_]) -> list[int]:
-        """The next n documents of a term, from its prefix on, that were not visited yet."""
-        group = label * self._n_terms + term
-        found: list[int] = []
-        for at in range(self._first[group] + start, self._first[group + 1]):
-            document = int(self._document[self._order[self._starts[at]]])
-            if not visited[document]:
-                found.append(document)
-                if len(found) == n:
-                    break
-        return found
 
 
 def priority(seed: int, key: str) -> int:

@@ -128,7 +128,8 @@ class Scan:
         units, skips = [], np.zeros(skipped.shape, np.int64)
         for document in documents:
             label = int(self._collection.predictions.labels[document])
-            occurrences = np.arange(len(self._handed_out))[self._collection.occurrences_of(document)]
+            here = self._collection.occurrences_of(int(document))
+            occurrences = np.arange(here.start, here.stop)
             terms = self._collection.occurrence_term[occurrences]
             leave_out = skipped[label, terms]
             np.add.at(skips[label], terms[leave_out], 1)
@@ -162,10 +163,11 @@ class Scan:
         thresholds, skips = self._thresholds(tally), np.zeros(wanted.shape, np.int64)
         chosen = np.flatnonzero(open_)
         np.subtract.at(skips, (labels[chosen], self._collection.occurrence_term[chosen]), 1)
-        units = []
-        for document in np.unique(self._collection.occurrence_document[chosen]):
-            here = chosen[self._collection.occurrence_document[chosen] == document]
-            units.append(self._unit(int(document), int(labels[here[0]]), here, thresholds))
+        documents, starts = np.unique(self._collection.occurrence_document[chosen], return_index=True)
+        units = [
+            self._unit(int(document), int(labels[here[0]]), here, thresholds)
+            for document, here in zip(documents, np.split(chosen, starts[1:]))
+        ]
         return Round(tuple(units), _nonzero(skips))
 
 

@@ -150,16 +150,23 @@ def pseudo_counts(tally: Tally, *, alpha: float = 0.5) -> Scores:
     return tally.anchors - (1 - alpha) * background * tally.non_anchors
 
 
-def ranking(scores: Scores, occurrences: NDArray[np.int64]) -> NDArray[np.intp]:
+def ranking(scores: Scores, occurrences: NDArray[np.int64], n: int | None = None) -> NDArray[np.intp]:
     """The terms of one label from best to worst: by score, then occurrences, then term (columns are in term order).
 
-    Terms that do not occur in the label's documents are left out.
+    Terms that do not occur in the label's documents are left out. With ``n``, the first n of them, found without
+    sorting the rest.
 
     >>> ranking(np.array([0.5, 0.7, 0.5, 0.9]), np.array([3, 1, 4, 0])).tolist()
     [1, 2, 0]
+    >>> ranking(np.array([0.5, 0.7, 0.5, 0.9]), np.array([3, 1, 4, 0]), 2).tolist()
+    [1, 2]
     """
-    order = np.lexsort((np.arange(len(scores)), -occurrences, -np.round(scores, 14)))
-    return order[occurrences[order] > 0]
+    present = np.flatnonzero(occurrences > 0)
+    values = -np.round(scores[present], 14)
+    if n is not None and 0 < n < len(present):
+        ahead = values <= np.partition(values, n - 1)[n - 1]  # the n best, and those level with the last of them
+        present, values = present[ahead], values[ahead]
+    return present[np.lexsort((present, -occurrences[present], values))][:n]
 
 
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> Scores:

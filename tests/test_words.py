@@ -24,6 +24,7 @@ from anchorscope.words import (
     stop_words,
     term,
     terms,
+    words_of,
 )
 
 ANY_TEXT = st.text(st.characters(), max_size=60)  # every code point, lone surrogates too
@@ -88,6 +89,11 @@ def test_nothing_is_lost(text):
     assert all(words.words)
     assert [text[start:end] for start, end in spans(words)] == list(words.words)
     assert has_words(text) == (len(words) > 0)
+
+
+@given(ANY_TEXT | TRICKY_TEXT | LATIN_TEXT)
+def test_words_alone_are_those_of_the_split(text):
+    assert words_of(text) == list(split(text).words)
 
 
 @given(ANY_TEXT | TRICKY_TEXT)

@@ -31,7 +31,7 @@ Words are counted in lower case (not casefolded: a fill should read "straße", a
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 
@@ -176,12 +176,12 @@ def _form(word: str) -> str:
     return unicodedata.normalize("NFC", word.lower())
 
 
-def _sample(texts: Sequence[Words]) -> list[Words]:
+def _sample(texts: Sequence[Words]) -> Iterator[Words]:
     """The texts with the smallest hashes, until they have MOST_WORDS words; equal texts are interchangeable."""
     hashes_and_lengths = np.array([(_hash(text), len(text)) for text in texts], np.int64).reshape(-1, 2)
     order = np.argsort(hashes_and_lengths[:, 0], kind="stable")
     n_chosen = 1 + np.searchsorted(np.cumsum(hashes_and_lengths[order, 1]), MOST_WORDS)
-    return [texts[i] for i in order[:n_chosen].tolist()]
+    return (texts[i] for i in order[:n_chosen].tolist())  # one at a time: together they are larger than their texts
 
 
 def _hash(text: Words) -> int:
@@ -189,7 +189,7 @@ def _hash(text: Words) -> int:
     return int.from_bytes(blake2b(joined, digest_size=7).digest(), "big")
 
 
-def _number(texts: Sequence[Words]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+def _number(texts: Iterable[Words]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """The sorted vocabulary, and all texts as one line of its numbers, with boundaries around and between them."""
     written: dict[str | None, int] = {None: 0}
     raw = np.fromiter(
