@@ -107,10 +107,13 @@ class OnePass:
         self.n_passes += len(texts)
         proposals = self._perturbator.propose(texts, masks)
         starts = np.cumsum([0, *(int(mask.sum()) for mask in masks)])
+        rows = np.concatenate([np.arange(starts[request], starts[request + 1]) for _, _, request in asked])
+        chances = np.concatenate([blocks[b].draws.fill[s][masks[request]] for b, s, request in asked])
+        numbers, start = pick(proposals, rows, chances), 0
         for b, s, request in asked:
-            rows = np.arange(starts[request], starts[request + 1])
-            chances = blocks[b].draws.fill[s][masks[request]]
-            answers[b][s, masks[request]] = pick(proposals, rows, chances)
+            stop = start + int(starts[request + 1] - starts[request])
+            answers[b][s, masks[request]] = numbers[start:stop]
+            start = stop
 
 
 class OneByOne:
@@ -218,9 +221,12 @@ def pick(proposals: Proposals, rows: NDArray[np.intp], chances: NDArray[np.float
     >>> pick(proposals, np.array([0, 0]), np.array([0.7, 0.8])).tolist()
     [7, 8]
     """
-    cumulated = np.cumsum(proposals.probabilities[rows], axis=1, dtype=np.float64)
-    reached = cumulated > (chances * cumulated[:, -1])[:, None]
-    numbers: NDArray[np.int32] = proposals.words[rows, np.argmax(reached, axis=1)]
+    if len(rows) <= len(proposals.probabilities):
+        cumulated = np.cumsum(proposals.probabilities[rows], axis=1, dtype=np.float64)
+    else:  # rows are asked for many times, and cumulated once
+        cumulated = np.cumsum(proposals.probabilities, axis=1, dtype=np.float64)[rows]
+    passed = (cumulated <= (chances * cumulated[:, -1])[:, None]).sum(axis=1)
+    numbers: NDArray[np.int32] = proposals.words[rows, passed]
     return numbers
 
 
