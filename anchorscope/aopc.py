@@ -112,11 +112,11 @@ class Removals:
 
     def curves(self, tops: Sequence[Sequence[str]]) -> list[Floats]:
         """The curves of several lists, the model being asked about all of them together."""
-        return [np.cumsum(drops) / np.arange(2, len(drops) + 2) for drops in self._drops(tops)]
+        return [np.cumsum(drops) / np.arange(2, len(drops) + 2) for drops in self.all_drops(tops)]
 
     def drops(self, top: Sequence[str]) -> Floats:
         """The mean drop after removing the first i terms, for i = 1 to k, (k,)."""
-        return self._drops([top])[0]
+        return self.all_drops([top])[0]
 
     def aopc_global(self, ranking: Sequence[str], k: int = 20) -> float:
         """AOPC-global: each document loses its own k best terms in the order of the ranking, one after another.
@@ -162,7 +162,8 @@ class Removals:
         keys = [{term(word) or word for word in top} for top in tops]
         return sum(len(top & {*document.terms}) for document in self._documents for top in keys)
 
-    def _drops(self, tops: Sequence[Sequence[str]]) -> list[Floats]:
+    def all_drops(self, tops: Sequence[Sequence[str]]) -> list[Floats]:
+        """The drops of several lists, the model being asked about all of them together."""
         lists = [[term(word) or word for word in top] for top in tops]
         changes = [[self._changes(document, top) for document in self._documents] for top in lists]
         asked = [text for of_list in changes for change in of_list for _, text in change]

@@ -23,7 +23,7 @@ from contextlib import redirect_stdout
 from difflib import get_close_matches
 from typing import Any, NoReturn, TextIO
 
-from anchorscope.cli import compare, demo, evaluate, explain, export_mlm, report, serve, top
+from anchorscope.cli import compare, demo, evaluate, explain, export_mlm, report, reproduce, serve, top
 from anchorscope.errors import AnchorscopeError, InputError
 
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, Command] = {
     "report": report.run,
     "serve": serve.run,
     "export-mlm": export_mlm.run,
+    "reproduce": reproduce.run,
     "demo": demo.run,
 }
 
@@ -92,7 +93,7 @@ def make_parsers() -> dict[str, argparse.ArgumentParser]:
         "--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="show the version and exit"
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for command in (explain, top, compare, evaluate, report, serve, export_mlm, demo):
+    for command in (explain, top, compare, evaluate, report, serve, export_mlm, reproduce, demo):
         command.add_parser(commands, common)
     return {"anchorscope": parser, **commands.choices}
 

@@ -1,1 +1,13 @@
-"""The experiments of the paper, one command."""
+"""The experimental section of the paper as one command that can be interrupted and continued.
+
+tasks       documents, cleaning, splits
+models      logistic regression, a small BERT-type classifier, a DeBERTa-type one; finetune and pretrain train them
+grid        the settings of the experiments, by name
+measure     one run: cost, words, quality over time
+records     one small JSON file a run
+driver      tasks x models x settings x seeds, one run after another
+summary     the records as rows
+figures, tables, page
+            pictures, CSV files and the page of claims, all from the records alone
+claims      what the paper says; rules decide whether it holds
+"""

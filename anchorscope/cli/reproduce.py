@@ -1,0 +1,126 @@
+"""``anchorscope reproduce``: the paper's experiments, one run after another; pictures, tables and a page of claims."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TextIO
+
+from anchorscope.cli import options
+from anchorscope.errors import InputError
+
+if TYPE_CHECKING:
+    from anchorscope.reproduction.driver import Plan
+
+QUICK: Mapping[str, Any] = {
+    "tasks": ["rotten-tomatoes"],
+    "models": ["logistic-regression"],
+    "seeds": [42, 84],
+    "documents": 60,
+    "perturbator": "mask-token",
+}
+"""What --quick runs unless told otherwise: minutes on two cores, with the data of the demo."""
+
+QUICK_ROUND = 8
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser = commands.add_parser(
+        "reproduce",
+        parents=[common],
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+        formatter_class=options.Formatter,
+        help="the paper's experiments",
+        description="Run the experiments of the paper, one run after another, and draw its figures and tables. What is "
+        "stored in --out is not run again; a run that was stopped goes on.",
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", required=True, help="where runs, figures and tables go")
+    parser.add_argument("--quick", action="store_true", help="a small pass of everything, in minutes")
+    parser.add_argument("--draw", action="store_true", help="draw what is stored, run nothing")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="where to write the page of claims (in --out)")
+    group = parser.add_argument_group("what to run")
+    group.add_argument("--data", type=Path, metavar="DIR", help="the folder with the files of the tasks")
+    group.add_argument("--tasks", nargs="+", metavar="T", help="corona, dilemma, rotten-tomatoes, amazon, toys, home")
+    group.add_argument("--models", nargs="+", metavar="M", help="logistic-regression, small-bert, deberta")
+    group.add_argument("--settings", nargs="+", metavar="S", help="names of anchorscope/reproduction/grid.py (all)")
+    group.add_argument("--seeds", nargs="+", type=int, metavar="N", help="(42 84 126 168 210)")
+    group.add_argument("--documents", type=options.above_zero(int), metavar="N", help="explain at most so many (7000)")
+    group.add_argument("--deadline", type=options.above_zero(float), metavar="S", help="end after so many seconds")
+    group = parser.add_argument_group("models")
+    group.add_argument("--device", metavar="D", help="cpu or cuda, for neural models and the perturbator (cpu)")
+    group.add_argument("--perturbator", metavar="P", help="embedded, corpus, mask-token or masked-lm:FOLDER (embedded)")
+    group.add_argument("--corpus", nargs="+", type=Path, metavar="FILE", help="text files to train deberta on first")
+    group.add_argument("--pretrained", nargs="+", metavar="MODEL=DIR", help="folders of pretrained models to fine-tune")
+    group.add_argument("--epochs", type=options.above_zero(int), metavar="N", help="passes of fine-tuning (4)")
+    group.add_argument(
+        "--pretraining-steps", type=options.above_zero(int), metavar="N", help="steps of training deberta (20000)"
+    )
+
+
+def run(given: Mapping[str, Any], output: TextIO) -> int:
+    """Run what is missing, draw all that is there, and give the exit status."""
+    from anchorscope.cli.watch import say
+    from anchorscope.reproduction import records
+    from anchorscope.reproduction.driver import reproduce
+    from anchorscope.reproduction.page import write_page
+
+    out: Path = given["out"]
+    if "draw" not in given:
+        outcome = reproduce(plan(given), lambda sentence: say(given, sentence))
+        say(given, f"{outcome.made} runs made, {outcome.left} left.")
+    stored = records.read(out)
+    if not stored:
+        raise InputError(f"There is no run in {out} to draw; make some first, without --draw.")
+    for path in write_page(stored, given.get("page", out / "reproduction.md"), png="page" not in given):
+        print(path, file=output)
+    return 0
+
+
+def plan(given: Mapping[str, Any]) -> Plan:
+    """What the options ask for."""
+    from anchorscope.reproduction import grid, models, tasks
+    from anchorscope.reproduction.driver import Plan
+
+    chosen = {**(QUICK if "quick" in given else {}), **given}
+    deadline = monotonic() + given["deadline"] if "deadline" in given else float("inf")
+    workshop = models.Workshop(
+        folder=chosen["out"] / "models",
+        device=chosen.get("device", "cpu"),
+        corpus=chosen.get("corpus", ()),
+        pretrained=_folders(chosen.get("pretrained", ())),
+        deadline=deadline,
+        **{name: chosen[name] for name in ("epochs", "pretraining_steps") if name in chosen},
+    )
+    return Plan(
+        out=chosen["out"],
+        data=chosen.get("data"),
+        tasks=chosen.get("tasks", tasks.HERE),
+        models=chosen.get("models", models.NAMES),
+        settings=chosen.get("settings", list(grid.SETTINGS)),
+        seeds=chosen.get("seeds", grid.SEEDS),
+        documents=chosen.get("documents"),
+        perturbator=chosen.get("perturbator", "embedded"),
+        workshop=workshop,
+        deadline=deadline,
+        round_size=QUICK_ROUND if "quick" in given else None,
+    )
+
+
+def _folders(pairs: Any) -> dict[str, Path]:
+    """Model names and the folders given for them."""
+    from anchorscope.errors import UnknownNameError
+    from anchorscope.reproduction.models import RATES
+
+    found = {}
+    for pair in pairs:
+        name, equals, folder = pair.partition("=")
+        if not equals or not Path(folder).is_dir():
+            raise InputError(f"--pretrained takes a model and its folder, as in deberta=FOLDER; {pair!r} is none.")
+        if name not in RATES:
+            raise UnknownNameError("model to fine-tune", name, RATES)
+        found[name] = Path(folder)
+    return found

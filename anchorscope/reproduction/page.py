@@ -1,0 +1,205 @@
+"""The page of the reproduction, claim by claim, written from the records: run it again after every pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anchorscope.reproduction import figures, tables
+from anchorscope.reproduction.claims import Finding, judge_all
+from anchorscope.reproduction.grid import SETTINGS
+from anchorscope.reproduction.records import Key, Record
+from anchorscope.reproduction.summary import Summary
+
+REFERENCE = """\
+| model, data (documents) | unoptimised | delta .5 | stop+rare, .1 | + filter | + tau~ | + masking 50 | all, delta .5 |
+|---|---|---|---|---|---|---|---|
+| deberta toys (7000) | 45.2 | 14.9 | 23.4 | 19.6 | 13.7 | 20.6 | 5.0 |
+| deberta home (7000) | 52.3 | 16.7 | 22.7 | 17.1 | 12.1 | 16.6 | 5.4 |
+| deberta corona (6110) | 56.9 | 15.9 | 28.9 | 21.1 | 13.5 | 22.1 | 5.6 |
+| tinybert toys (7000) | 52.0 | 14.4 | 19.9 | 12.7 | 11.5 | 13.3 | 3.9 |
+| logistic toys (7000) | 66.4 | 18.1 | 29.9 | – | 14.4 | 24.7 | – |
+"""
+"""Minutes on eight A40 GPUs, means of five seeds, in the files of the paper's authors."""
+
+PREFIX = "reproduction_"
+ENOUGH = 1000
+"""With fewer documents the page calls itself a small pass."""
+
+TIMED = ("unoptimised", "delta-0.5", "stop-rare", "filter", "tau-tilde", "masking", "optimised", "fast")
+
+
+def write_page(records: dict[Key, Record], path: Path, *, png: bool = True) -> list[Path]:
+    """Write the page, and its CSV files and figures under ``data`` beside it; the paths."""
+    summary = Summary(records)
+    folder = path.parent / "data"
+    written = tables.write_all(summary, folder, prefix=PREFIX)
+    written += figures.draw_all(summary, folder, prefix=PREFIX, png=png)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(summary, [p.name for p in written if p.suffix != ".png"]), encoding="utf-8")
+    return [path, *written]
+
+
+def page(summary: Summary, files: Sequence[str]) -> str:
+    """The text of the page."""
+    findings = judge_all(summary)
+    parts = [
+        "# The reproduction, claim by claim\n",
+        "This page is written from the records of the runs by `anchorscope reproduce --draw --out FOLDER --page "
+        "docs/reproduction.md`; [evaluation.md](evaluation.md) says what the measures mean, and the docstrings of "
+        "`anchorscope/reproduction/` how tasks, models and settings were made.\n",
+        "## What was run\n",
+        _what_was_run(summary),
+        _warning(summary),
+        "## The claims\n",
+        _verdicts(findings),
+        *(_claim(number, finding, files) for number, finding in enumerate(findings, 1)),
+        "## Times\n",
+        "Seconds, mean over seeds; the documents are those of the table above.\n",
+        _times(summary),
+        "The reference's own figures, in minutes (eight A40 GPUs, five seeds):\n",
+        REFERENCE,
+        "## Quality\n",
+        "AOPC^20 at the end of a run, mean over seeds (all figures: "
+        "[reproduction_settings.csv](data/reproduction_settings.csv)).\n",
+        _quality(summary),
+        "## Top terms\n",
+        "Stop words left out, first seed.\n",
+        _table(["task", "model", "label", "setting", "terms"], summary.top_rows()),
+        "## Side by side\n",
+        "Without the stop-word filter, first seed.\n",
+        _table(["task", "model", "label", "aggregation", "terms"], summary.side_by_side_rows()),
+        "## Positions\n",
+        "G_pr's and G_sq's first terms, each with its 0-based position in the other's full list.\n",
+        _positions(summary),
+        "## Accuracy drop\n",
+        "Points of accuracy lost on the documents of the other label when the sentence is appended.\n",
+        _drops(summary),
+        "## Files\n",
+        "".join(f"- [{name}](data/{name})\n" for name in files),
+    ]
+    return "\n".join(parts)
+
+
+def _what_was_run(summary: Summary) -> str:
+    rows = []
+    for task in summary.tasks:
+        for model in summary.models:
+            runs = [r for k, r in summary.records.items() if (k.task, k.model) == (task, model)]
+            if runs:
+                rows.append(
+                    {
+                        "task": f"{task}{' (stand-in)' if runs[0]['stand_in'] else ''}",
+                        "model": model,
+                        "accuracy": f"{runs[0]['accuracy']:.3f}",
+                        "documents": max(run["n_documents"] for run in runs),
+                        "perturbator": runs[0]["made"]["perturbator"],
+                        "device": runs[0]["device"],
+                        "seeds": len({run["seed"] for run in runs}),
+                        "settings": len({run["setting"] for run in runs}),
+                        "runs": len(runs),
+                    }
+                )
+    missing = [name for name in SETTINGS if name not in {k.setting for k in summary.records}]
+    told = f"\nNot run: {', '.join(missing)}.\n" if missing else ""
+    return _table(list(rows[0]) if rows else ["task"], rows) + told
+
+
+def _warning(summary: Summary) -> str:
+    """Small passes say so."""
+    most = max((run["n_documents"] for run in summary.records.values()), default=0)
+    seeds = len({key.seed for key in summary.records})
+    if most >= ENOUGH and seeds >= 5:
+        return ""
+    return (
+        f"**A small pass**: at most {most:,} documents a task and seeds: {seeds}, where the "
+        "paper has up to 7,000 and 5. On few documents rare words are a matter of luck, and so are the verdicts "
+        "below. Times are of one machine as it was, with whatever else ran on it; samples and tests are not.\n"
+    )
+
+
+def _verdicts(findings: Sequence[Finding]) -> str:
+    rows = [{"claim": f.claim.name, "verdict": f"**{f.verdict}**", "measured": f.measured} for f in findings]
+    return _table(["claim", "verdict", "measured"], rows)
+
+
+def _claim(number: int, finding: Finding, files: Sequence[str]) -> str:
+    claim = finding.claim
+    shown = [name for name in files if name.startswith((f"{PREFIX}{claim.shown}.", f"{PREFIX}{claim.shown}_"))]
+    lines = [
+        f"### {number}. {claim.name}: {finding.verdict}\n",
+        f"- The paper: {claim.says}",
+        f"- Rule: {claim.rule}.",
+        f"- Measured: {finding.measured}.",
+    ]
+    if claim.reference:
+        lines.append(f"- The reference's files: {claim.reference}.")
+    if shown:
+        lines.append(f"- Look at {', '.join(f'[{name}](data/{name})' for name in shown)}")
+    return "\n".join(lines) + "\n"
+
+
+def _times(summary: Summary) -> str:
+    rows = []
+    for task in summary.tasks:
+        for model in summary.models:
+            seconds = {s: summary.spent(task, model, s) for s in TIMED}
+            if any(len(found) for found in seconds.values()):
+                shown = {s: f"{found.mean():.1f}" if len(found) else "–" for s, found in seconds.items()}
+                rows.append({"task, model": f"{task}, {model}", **shown})
+    return _table(["task, model", *TIMED], rows)
+
+
+def _quality(summary: Summary) -> str:
+    rows = []
+    for box in summary.boxes:
+        values = {s: summary.final(box, s) for s in TIMED}
+        shown = {s: f"{found.mean():.4f}" if len(found) else "–" for s, found in values.items()}
+        rows.append({"box": f"{box.task} {box.label}, {box.model}", **shown})
+    return _table(["box", *TIMED], rows)
+
+
+def _positions(summary: Summary) -> str:
+    rows = []
+    for box in summary.boxes:
+        for name in ("pr", "sq"):
+            mine = [
+                f"{row['term']} ({row['position_in_other']})"
+                for row in summary.position_rows()
+                if (row["task"], row["model"], row["label"]) == (box.task, box.model, box.label)
+                and row["aggregation"] == name
+            ]
+            if mine:
+                rows.append({**vars(box), "list": f"G_{name}", "terms": ", ".join(mine)})
+    return _table(["task", "model", "label", "list", "terms"], rows)
+
+
+def _drops(summary: Summary) -> str:
+    rows = [
+        {
+            **{name: row[name] for name in ("task", "model", "label", "sentence", "documents")},
+            "before": f"{row['accuracy_before']:.1%}",
+            "after": f"{row['accuracy_after']:.1%}",
+            "drop": f"{100 * row['drop']:.0f}",
+        }
+        for row in summary.sentence_rows()
+    ]
+    return _table(["task", "model", "label", "sentence", "documents", "before", "after", "drop"], rows)
+
+
+def _table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
+    """A Markdown table."""
+    body = "".join(f"| {' | '.join(_cell(row.get(column)) for column in columns)} |\n" for row in rows)
+    head = f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}\n"
+    return head + body if body else "Nothing yet.\n"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float | np.floating):
+        return f"{value:.4f}"
+    return str(value).replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,88 @@
+"""One small JSON file a run, written whole or not at all; figures and pages are made from these files alone.
+
+The name says which run it is (``corona__small-bert__delta-0.5__42.json``), so the files of passes made on different
+machines can be copied together. Runs of one task and model belong together only if they explained the same number
+of documents with the same perturbator: a folder that mixes them is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anchorscope.errors import RunFolderError
+
+SCHEMA = 1
+FOLDER = "runs"
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """Which run."""
+
+    task: str
+    model: str
+    setting: str
+    seed: int
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.task}__{self.model}__{self.setting}__{self.seed}.json"
+
+
+def write(out: Path, key: Key, record: Record) -> None:
+    """Store a run's record."""
+    folder = out / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / (key.file + ".part")
+    values = {"schema": SCHEMA, "task": key.task, "model": key.model, "setting": key.setting, "seed": key.seed}
+    draft.write_text(json.dumps({**values, **record}, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(draft, folder / key.file)
+
+
+def read(out: Path) -> dict[Key, Record]:
+    """All records of a folder."""
+    found = {}
+    for path in sorted((out / FOLDER).glob("*.json")):
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            if values["schema"] != SCHEMA:
+                raise ValueError(f"schema {values['schema']}")
+            found[Key(values["task"], values["model"], values["setting"], values["seed"])] = values
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RunFolderError(f"{path} is no record of a run ({error}); take it out of the folder.") from error
+    return found
+
+
+def check_alike(records: Mapping[Key, Record], task: str, model: str, made: Mapping[str, Any]) -> None:
+    """Refuse to add runs made otherwise than those of the same task and model that are there."""
+    for key, record in records.items():
+        differing = [name for name in made if record["made"].get(name) != made[name]]
+        if (key.task, key.model) == (task, model) and differing:
+            name = differing[0]
+            raise RunFolderError(
+                f"The folder has runs of {model} on {task} made with {name} {record['made'].get(name)}, "
+                f"not {made[name]}: give the same again, or another --out."
+            )
+
+
+def select(records: Mapping[Key, Record], *, task: str, model: str, setting: str) -> list[Record]:
+    """The runs of one task, model and setting, by seed."""
+    return [records[key] for key in sorted(records) if (key.task, key.model, key.setting) == (task, model, setting)]
+
+
+def present(values: Iterable[str], order: Iterable[str]) -> list[str]:
+    """The values that are there, in a known order.
+
+    >>> present(["b", "a", "b"], ["a", "b", "c"])
+    ['a', 'b']
+    """
+    there = {*values}
+    return [name for name in order if name in there]

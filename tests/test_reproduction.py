@@ -1,0 +1,423 @@
+"""The paper's experiments in small: loaders on made files, a pass that stops and goes on, pictures, tables, claims."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import gzip
+import json
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+import pytest
+
+from anchorscope.aopc import aopc
+from anchorscope.cli import main
+from anchorscope.errors import DocumentsError, InputError, RunFolderError, UnknownNameError
+from anchorscope.perturbators.mask_token import MaskTokenPerturbator
+from anchorscope.reproduction import claims, driver, grid, models, records, rules, tasks
+from anchorscope.reproduction.measure import measure
+from anchorscope.reproduction.page import write_page
+from anchorscope.reproduction.records import Key
+from anchorscope.reproduction.summary import Box, Summary
+from anchorscope.run import Budget
+from anchorscope.testing import WeightPredictor
+
+WEIGHTS = {"great": 2.0, "fine": 1.0, "hand": 1.2, "bad": -2.0, "dull": -1.2, "crisis": -1.0}
+NEUTRAL = ("film", "cast", "the", "plot", "and", "story", "people", "today", "online", "music")
+
+
+def sentences(n: int, seed: int = 0) -> list[tuple[str, str]]:
+    """Short texts of 30 to 60 characters, labelled by a model that weighs words."""
+    chances = np.random.default_rng(seed)
+    words = [*WEIGHTS, *NEUTRAL]
+    texts = [" ".join(chances.choice(words, chances.integers(6, 10))) for _ in range(n)]
+    rows = WeightPredictor(WEIGHTS).predict(texts)
+    return [(text, "positive" if row[1] > 0.5 else "negative") for text, row in zip(texts, rows)]
+
+
+def write_table(path: Path, header: list[str], rows: list[list[str]], encoding: str = "utf-8") -> None:
+    with path.open("w", newline="", encoding=encoding) as file:
+        csv.writer(file).writerows([header, *rows])
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two tasks as text,label files."""
+    folder = tmp_path_factory.mktemp("data")
+    write_table(folder / "rotten_tomatoes.csv", ["text", "label"], [list(row) for row in sentences(120)])
+    write_table(folder / "corona_train_3class.csv", ["text", "label"], [list(row) for row in sentences(120, seed=1)])
+    return folder
+
+
+# --- tasks ---
+
+
+def test_kaggles_corona_file(tmp_path: Path) -> None:
+    """Latin-1, its own columns, five labels: extreme ones merged, neutral dropped, tweets cleaned."""
+    labels = ["Extremely Negative", "Negative", "Neutral", "Positive", "Extremely Positive"]
+    rows = [["1", f"@bob Caf\xe9 closed, #COVID19 day {i} https://t.co/x", labels[i % 5]] for i in range(100)]
+    write_table(tmp_path / "Corona_NLP_train.csv", ["UserName", "OriginalTweet", "Sentiment"], rows, "latin-1")
+    task = tasks.load("corona", tmp_path)
+    every = [*task.train, *task.validation, *task.test]
+    assert len(every) == 80 and {label for _, label in every} == {"negative", "positive"}
+    assert (len(task.train), len(task.validation), len(task.test)) == (40, 10, 30)
+    assert sorted(every)[0][0].startswith("caf\xe9 closed, covid19 day")
+    assert not task.stand_in
+
+
+def test_kaggles_dilemma_file_is_balanced(tmp_path: Path) -> None:
+    rows = [[f"tweet number {i} about it", "Positive" if i % 4 else "Negative", "x"] for i in range(200)]
+    write_table(tmp_path / "TheSocialDilemma.csv", ["text", "Sentiment", "source"], rows)
+    task = tasks.load("dilemma", tmp_path)
+    every = [*task.train, *task.validation, *task.test]
+    assert len(every) == 100 and sum(label == "negative" for _, label in every) == 50
+    assert len(task.train) == 45
+
+
+def test_kaggles_spam_file_is_json_lines(tmp_path: Path) -> None:
+    lines = [json.dumps({"reviewText": f"a toy of kind {i}", "class": float(i % 2)}) for i in range(40)]
+    (tmp_path / "Toys_and_Games.json").write_text("\n".join(lines) + "\n")
+    task = tasks.load("toys", tmp_path)
+    assert {label for _, label in task.train} == {"spam", "non-spam"}
+
+
+def test_packed_tables_and_the_documents_that_are_explained(tmp_path: Path) -> None:
+    texts = ["x" * n for n in range(10, 260)]
+    lines = "".join(f"{text},{'positive' if len(text) % 2 else 'negative'}\n" for text in texts)
+    with gzip.open(tmp_path / "amazon_snippets_hutto.csv.gz", "wt", encoding="utf-8") as file:
+        file.write("text,label\n" + lines)
+    task = tasks.load("amazon", tmp_path)
+    explained = task.explained()
+    assert task.stand_in and {len(text) for text, _ in explained} == {
+        len(text) for text, _ in task.test if 20 < len(text) <= 200
+    }
+    assert task.explained(5) == explained[:5]
+    assert max(len(text) for text, _ in task.explained(longest=100)) <= 100
+    assert tasks.load("amazon", tmp_path) == task, "the split is the same every time"
+
+
+@pytest.mark.parametrize(
+    "name, content, told",
+    [
+        ("corona", "a,b\n1,2\n", "has no columns text and label"),
+        ("corona", "text,label\nfine,positive\n", "needs documents of two labels"),
+        ("dilemma", None, "expected TheSocialDilemma.csv or dilemma_3class.csv"),
+    ],
+    ids=["columns", "one-label", "missing"],
+)
+def test_a_folder_in_another_format_is_refused(tmp_path: Path, name: str, content: str | None, told: str) -> None:
+    if content is not None:
+        (tmp_path / "corona_train_3class.csv").write_text(content)
+    with pytest.raises(DocumentsError, match=told):
+        tasks.load(name, tmp_path)
+    with pytest.raises(DocumentsError, match="is no folder"):
+        tasks.load("corona", tmp_path / "nowhere")
+
+
+# --- the grid ---
+
+
+def test_each_setting_differs_from_its_base_in_what_it_is_named_for() -> None:
+    def changed(name: str, base: str) -> set[str]:
+        mine, other = (grid.SETTINGS[n].settings(42).to_dict() for n in (name, base))
+        return {key for key in mine if mine[key] != other[key]}
+
+    assert changed("delta-0.35", "unoptimised") == {"delta"}
+    assert changed("stop-rare", "unoptimised") == {"stop_words", "min_occurrences"}
+    assert changed("filter", "stop-rare") == {"filter"}
+    assert changed("tau-tilde", "stop-rare") == {"tau_tilde"}
+    assert changed("masking", "stop-rare") == {"top_n"}
+    assert changed("sample-25", "stop-rare") == {"sample_documents"}
+    assert changed("order-length", "stop-rare") == {"order"}
+    assert changed("length-400", "stop-rare") == set() and grid.SETTINGS["length-400"].longest == 400
+    assert changed("optimised", "stop-rare") == {"delta", "filter", "tau_tilde", "top_n"}
+    assert [grid.SETTINGS[n].settings(42).delta for n in grid.DELTAS] == [0.1, 0.15, 0.2, 0.35, 0.5, 0.5]
+
+
+# --- one run, measured ---
+
+
+def a_run(folder: Path, budget: Budget | None = None, setting: str = "unoptimised") -> dict | None:
+    texts = [text for text, _ in sentences(40, seed=3)]
+    settings = grid.SETTINGS[setting].settings(42, top_k=4, round_size=8)
+    model = WeightPredictor(WEIGHTS)
+    return measure(
+        model,
+        MaskTokenPerturbator(),
+        texts,
+        settings,
+        folder=folder,
+        training=texts,
+        with_aggregations=setting == "unoptimised",
+        budget=budget or Budget(),
+    )
+
+
+def test_a_record_holds_the_quality_of_what_was_shown(tmp_path: Path) -> None:
+    record = a_run(tmp_path / "work")
+    assert record is not None and not (tmp_path / "work").exists()
+    texts = [text for text, _ in sentences(40, seed=3)]
+    model = WeightPredictor(WEIGHTS)
+    for label in model.labels:
+        last = record["moments"][-1]["labels"][label]
+        assert last["terms"] == record["terms"][label] == record["aggregations"]["pr"][label]["terms"][:4]
+        assert last["aopc"] == pytest.approx(aopc(model, texts, last["terms"], label))
+        for name in ("sq", "av"):
+            whole = record["aggregations"][name][label]
+            assert record["over_time"][name][-1]["labels"][label]["terms"] == whole["terms"]
+            assert whole["curve"][-1] == pytest.approx(aopc(model, texts, whole["terms"], label))
+        places = [word for word, _ in record["positions"][label]["sq"]]
+        for word, place in record["positions"][label]["pr"]:
+            assert places[place] == word
+    seconds = [moment["seconds"] for moment in record["moments"]]
+    assert seconds == sorted(seconds) and record["seconds"] == seconds[-1]
+    assert record["anchors"]["words"] >= record["anchors"]["of_one_class"] > 0
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_record(tmp_path: Path) -> None:
+    whole = a_run(tmp_path / "whole")
+    assert a_run(tmp_path / "halves", Budget(max_model_calls=300)) is None
+    halves = a_run(tmp_path / "halves")
+    assert whole is not None and halves is not None
+    assert halves["terms"] == whole["terms"] and halves["aggregations"] == whole["aggregations"]
+    assert [m["tests"] for m in halves["moments"]] == [m["tests"] for m in whole["moments"]]
+
+
+# --- records ---
+
+
+def test_records_are_read_back_and_mixed_ones_refused(tmp_path: Path) -> None:
+    key = Key("corona", "deberta", "filter", 42)
+    records.write(tmp_path, key, {"made": {"documents": 60}})
+    found = records.read(tmp_path)
+    assert found[key]["made"] == {"documents": 60} and [*found] == [key]
+    records.check_alike(found, "corona", "deberta", {"documents": 60})
+    records.check_alike(found, "corona", "small-bert", {"documents": 90})
+    with pytest.raises(RunFolderError, match="made with documents 60, not 90"):
+        records.check_alike(found, "corona", "deberta", {"documents": 90})
+    (tmp_path / records.FOLDER / "other.json").write_text('{"schema": 9}')
+    with pytest.raises(RunFolderError, match="is no record of a run"):
+        records.read(tmp_path)
+
+
+# --- a pass ---
+
+SETTINGS = (
+    *("unoptimised", "delta-0.5", "stop-rare", "filter", "tau-tilde", "masking", "optimised", "order-random"),
+    *("order-length", "length-100", "length-400", "fast"),
+)
+
+
+@pytest.fixture(scope="module")
+def a_pass(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small pass through most of the grid, in two calls with different seeds."""
+    out = tmp_path_factory.mktemp("pass")
+    for seed in (42, 84):
+        plan = a_plan(out, data, seeds=[seed])
+        outcome = driver.reproduce(plan, lambda sentence: None)
+        assert (outcome.made, outcome.left) == (len(SETTINGS), 0), outcome.left_out
+    return out
+
+
+def a_plan(out: Path, data: Path, **given) -> driver.Plan:
+    plain = {
+        "tasks": ["corona"],
+        "models": ["logistic-regression"],
+        "settings": SETTINGS,
+        "seeds": [42],
+        "documents": 24,
+        "perturbator": "mask-token",
+        "workshop": models.Workshop(out / "models"),
+        "top_k": 5,
+        "round_size": 8,
+    }
+    return driver.Plan(out=out, data=data, **{**plain, **given})
+
+
+def test_what_is_stored_is_not_run_again(a_pass: Path, data: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (a_pass / records.FOLDER).iterdir()}
+    assert driver.reproduce(a_plan(a_pass, data), lambda sentence: None).made == 0
+    assert {path: path.stat().st_mtime_ns for path in (a_pass / records.FOLDER).iterdir()} == before
+    with pytest.raises(RunFolderError, match="documents 24, not 31"):
+        driver.reproduce(a_plan(a_pass, data, documents=31, seeds=[126]), lambda sentence: None)
+
+
+def test_a_deadline_ends_a_pass(tmp_path: Path, data: Path) -> None:
+    outcome = driver.reproduce(a_plan(tmp_path, data, deadline=monotonic() - 1), lambda sentence: None)
+    assert (outcome.made, outcome.left) == (0, len(SETTINGS))
+
+
+def test_a_pass_makes_every_output(a_pass: Path, tmp_path: Path) -> None:
+    written = {path.name for path in write_page(records.read(a_pass), tmp_path / "page.md")}
+    figures = ("intro", "aggregations", "deltas", "optimisations", "samples", "shared", "shared-deltas", "lengths")
+    for name in figures:
+        assert {f"reproduction_{name}_logistic-regression{suffix}" for suffix in (".svg", ".png")} <= written
+    tables = ("aggregations", "settings", "over_time", "top_terms", "side_by_side", "positions", "accuracy_drop")
+    assert {f"reproduction_{name}.csv" for name in tables} <= written
+    page = (tmp_path / "page.md").read_text()
+    assert page.count("\n### ") == len(claims.CLAIMS) and "A small pass" in page
+    with (tmp_path / "data" / "reproduction_aggregations.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["aggregation"] for row in rows} == {*grid.AGGREGATIONS} and {row["seeds"] for row in rows} == {"2"}
+
+
+def test_the_papers_sentences_are_measured_on_corona(a_pass: Path) -> None:
+    """The model of the made data weighs "hand" and "crisis", and knows none of the substitutes."""
+    rows = list(Summary(records.read(a_pass)).sentence_rows())
+    drops = {row["alternative"]: row["drop"] for row in rows if row["alternative"]}
+    assert len(rows) == 8 and drops["hand"] > 0 and drops["crisis"] > max(0, drops["situation"])
+
+
+def test_rows_are_means_over_seeds(a_pass: Path) -> None:
+    stored = records.read(a_pass)
+    summary = Summary(stored)
+    runs = [stored[Key("corona", "logistic-regression", "filter", seed)] for seed in (42, 84)]
+    row = next(
+        row
+        for row in summary.setting_rows()
+        if (row["task"], row["setting"], row["label"]) == ("corona", "filter", "positive")
+    )
+    assert row["seconds"] == pytest.approx(np.mean([run["seconds"] for run in runs]))
+    reference = [stored[Key("corona", "logistic-regression", "stop-rare", s)]["terms"]["positive"] for s in (42, 84)]
+    shares = [len({*run["terms"]["positive"]} & {*terms}) / len(terms) for run, terms in zip(runs, reference)]
+    assert row["shared"] == pytest.approx(np.mean(shares))
+    overlap = len({*reference[0]} & {*reference[1]}) / len(reference[0])
+    assert summary.seed_overlap(Box("corona", "logistic-regression", "positive"), "stop-rare") == overlap
+
+
+# --- claims: the verdict follows the records ---
+
+
+def altered(a_pass: Path, change) -> Summary:
+    stored = copy.deepcopy(records.read(a_pass))
+    for key, record in stored.items():
+        change(key, record)
+    return Summary(stored)
+
+
+def test_the_verdict_on_time_follows_the_times(a_pass: Path) -> None:
+    def times(seconds: dict[str, float]):
+        def change(key: Key, record: dict) -> None:
+            if key.setting in seconds:
+                record["seconds"] = seconds[key.setting]
+
+        return change
+
+    fast = {
+        "unoptimised": 310.0,
+        "optimised": 10.0,
+        "stop-rare": 100.0,
+        "filter": 65.0,
+        "tau-tilde": 50.0,
+        "masking": 90.0,
+    }
+    summary = altered(a_pass, times(fast))
+    assert rules.times_faster(summary)[1] == rules.HOLDS and "31.0x" in rules.times_faster(summary)[0]
+    assert rules.filter_saves(summary)[1] == rules.HOLDS and "35%" in rules.filter_saves(summary)[0]
+    assert rules.each_accelerates(summary)[1] == rules.HOLDS
+    slow = altered(a_pass, times({**fast, "unoptimised": 50.0, "filter": 110.0, "masking": 101.0}))
+    assert rules.times_faster(slow)[1] == rules.FAILS
+    assert rules.filter_saves(slow)[1] == rules.FAILS
+    assert rules.each_accelerates(slow)[1] == rules.FAILS
+
+
+def test_the_verdict_on_quality_follows_the_quality(a_pass: Path) -> None:
+    def quality(values: dict[str, float]):
+        def change(key: Key, record: dict) -> None:
+            record["made"]["perturbator"] = "embedded"
+            for label in record.get("terms", {}) if key.setting in values else ():
+                record["moments"][-1]["labels"][label]["aopc"] = values[key.setting]
+
+        return change
+
+    good = altered(a_pass, quality({"unoptimised": 0.10, "delta-0.5": 0.097, "stop-rare": 0.1, "masking": 0.12}))
+    assert rules.delta(good)[1] == rules.HOLDS and rules.masking(good)[1] == rules.HOLDS
+    poor = altered(a_pass, quality({"unoptimised": 0.10, "delta-0.5": 0.06, "stop-rare": 0.1, "masking": 0.05}))
+    assert rules.delta(poor)[1] == rules.FAILS and rules.masking(poor)[1] == rules.FAILS
+    assert rules.masking(Summary(records.read(a_pass)))[1] == rules.UNTESTABLE, "mask-token proposes nothing"
+
+
+def test_without_records_nothing_is_claimed() -> None:
+    empty = Summary({})
+    for finding in claims.judge_all(empty):
+        assert finding.verdict == rules.UNTESTABLE, finding.claim.name
+
+
+# --- models ---
+
+
+def test_a_small_bert_is_fine_tuned_and_read_back(data: Path, tmp_path: Path) -> None:
+    whole = tasks.load("rotten-tomatoes", data)
+    task = tasks.Task(whole.name, whole.train[:24], whole.validation[:8], whole.test[:8], True)
+    workshop = models.Workshop(tmp_path, epochs=1)
+    predictor = models.load("small-bert", task, workshop)
+    assert predictor.labels == ("negative", "positive")
+    written = json.loads((tmp_path / "rotten-tomatoes__small-bert" / "accuracy.json").read_text())
+    assert written["validation"] == [models.accuracy(predictor, task.validation)]
+    again = models.load("small-bert", task, workshop)
+    assert again.fingerprint == predictor.fingerprint, "trained once"
+
+
+def test_a_deberta_is_trained_in_pieces_and_fine_tuned(data: Path, tmp_path: Path) -> None:
+    """Stopped after its first step, training goes on with the second; the weights are those of one go."""
+    from anchorscope.reproduction.pretrain import pretrain
+
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(text for text, _ in sentences(120, seed=9)))
+    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    small = {"device": "cpu", "steps": 3, "shape": shape, "batch": 4}
+    with pytest.raises(models.OutOfTimeError, match="1 of 3 steps"):
+        pretrain([text], tmp_path / "deberta-pretrained", deadline=monotonic() - 1, **small)
+    pretrain([text], tmp_path / "deberta-pretrained", **small)
+    pretrain([text], tmp_path / "at-once", **small)
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("deberta-pretrained", "at-once")]
+    assert weights[0] == weights[1]
+    config = json.loads((tmp_path / "at-once" / "config.json").read_text())
+    assert config["model_type"] == "deberta-v2" and config["pos_att_type"] == ["p2c", "c2p"]
+    whole = tasks.load("rotten-tomatoes", data)
+    task = tasks.Task(whole.name, whole.train[:16], whole.validation[:4], whole.test[:4], True)
+    predictor = models.load("deberta", task, models.Workshop(tmp_path, epochs=1))
+    assert predictor.predict(["a great film"]).shape == (1, 2)
+
+
+def test_deberta_without_text_is_refused(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="name text files with --corpus"):
+        models.load("deberta", tasks.load("corona", data), models.Workshop(tmp_path))
+    with pytest.raises(UnknownNameError, match="did you mean 'deberta'"):
+        models.load("debreta", tasks.load("corona", data), models.Workshop(tmp_path))
+
+
+# --- the command ---
+
+
+def test_the_command_runs_and_draws(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--settings", "stop-rare", "--seeds", "42", "--documents", "20", "--perturbator", "mask-token"]
+    small = ["--tasks", "corona", "--models", "logistic-regression", "--data", str(data), "--out", str(tmp_path)]
+    assert main(["reproduce", *small, *asked]) == 0
+    told = capsys.readouterr()
+    assert "1 runs made, 0 left" in told.err and str(tmp_path / "reproduction.md") in told.out
+    assert main(["reproduce", "--draw", "--out", str(tmp_path), "--page", str(tmp_path / "docs" / "page.md")]) == 0
+    assert (tmp_path / "docs" / "data" / "reproduction_settings.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    "argv, told",
+    [
+        (["--tasks", "corana"], "did you mean 'corona'"),
+        (["--settings", "delta-0.6"], "There is no setting 'delta-0.6'"),
+        (["--models", "bert"], "There is no model 'bert'"),
+        (["--data", "nowhere"], "nowhere is no folder"),
+        (["--draw"], "There is no run in"),
+        (["--pretrained", "deberta"], "--pretrained takes a model and its folder"),
+    ],
+    ids=["task", "setting", "model", "data", "draw", "pretrained"],
+)
+def test_bad_input_is_one_sentence(
+    tmp_path: Path, argv: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = ["--tasks", "corona", "--models", "logistic-regression"] if argv[0] not in ("--tasks", "--models") else []
+    assert main(["reproduce", "--out", str(tmp_path), *plain, *argv]) == 2
+    error = capsys.readouterr().err
+    assert told in error and len(error.strip().splitlines()) == 1
