@@ -30,7 +30,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +46,14 @@ from anchorscope.settings import Settings
 from anchorscope.tally import Tally
 from anchorscope.types import EMPTY, Cost, Document, Verdict
 
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
 SCHEMA = 1
 FILE = "journal.sqlite"
+
+LOOKING_SECONDS = 0.1
+"""A lock that is held for longer is held by a writer."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -81,6 +88,9 @@ CREATE TABLE moments (round INTEGER PRIMARY KEY, moment TEXT NOT NULL);
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+VERDICT = (int, int, int, int, int, int, float, float)
+"""document, position, anchor, decided, agreements, samples, threshold, gain"""
 
 UNREADABLE = (
     *(sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError),
@@ -118,25 +128,23 @@ def _defensive(read: Callable[Concatenate[Reader, P], T]) -> Callable[Concatenat
     return read_defensively
 
 
+def _of_kinds(rows: Iterable[tuple[Any, ...]], *kinds: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows, each cell of its kind: SQLite keeps anything in any column."""
+    for row in rows:
+        for value, kind in zip(row, kinds, strict=True):
+            if not isinstance(value, kind):
+                raise TypeError(f"a cell holds a value of type {type(value).__name__}")
+        yield row
+
+
 class Journal:
     """The journal of one run, open for writing."""
 
     def __init__(self, folder: Path) -> None:
         """Open or create; refuse at once if another process writes here."""
-        from filelock import FileLock, Timeout
-
         self._folder = folder
         self.is_new = not (folder / FILE).exists()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(folder / "lock")
-            self._lock.acquire(timeout=0)
-        except Timeout as error:  # an OSError too
-            raise RunFolderError(
-                f"Another process is writing to {folder}; wait for it to end, or choose another --out."
-            ) from error
-        except OSError as error:
-            raise RunFolderError(f"{folder} cannot be written to ({error}); choose another --out.") from error
+        self._lock = _locked(folder)
         try:
             self._db = _open(folder)
         except BaseException:
@@ -229,7 +237,8 @@ class Journal:
             "WHERE round = ? ORDER BY document, position",
             (number,),
         )
-        return [Verdict(d, p, bool(a), bool(c), n, s, t, g) for d, p, a, c, n, s, t, g in rows]
+        checked = _of_kinds(rows, *VERDICT)
+        return [Verdict(d, p, bool(a), bool(c), n, s, t, g) for d, p, a, c, n, s, t, g in checked]
 
     def write_round(
         self,
@@ -389,15 +398,19 @@ class FinishedRun:
     @_defensive
     def texts(self) -> dict[int, str]:
         """The texts of the documents that the evidence comes from, by number; none if they were not to be kept."""
-        return dict(self._db.execute("SELECT document, text FROM texts ORDER BY document"))
+        rows = self._db.execute("SELECT document, text FROM texts ORDER BY document")
+        return dict(_of_kinds(rows, int, str))
 
     @_defensive
     def documents(self, numbers: Iterable[int]) -> dict[int, tuple[str, str | None, int, float]]:
         """Key, label that came with it, number of the predicted label and confidence of some documents."""
         query = "SELECT key, label, predicted, confidence FROM documents WHERE number = ?"
-        found = {number: self._db.execute(query, (number,)).fetchone() for number in numbers}
-        if missing := [number for number, row in found.items() if row is None]:
-            raise LookupError(f"there is no document {missing[0]}")
+        found = {}
+        for number in numbers:
+            rows = self._db.execute(query, (number,)).fetchall()
+            if not rows or not 0 <= rows[0][2] < len(self.labels):
+                raise LookupError(f"there is no document {number} with a label")
+            found[number] = next(_of_kinds(rows, str, (str, NoneType), int, float))
         return found
 
     @_defensive
@@ -408,7 +421,8 @@ class FinishedRun:
             "WHERE document = ? ORDER BY position",
             (document,),
         )
-        return [Verdict(d, p, bool(a), bool(c), n, s, t, g) for d, p, a, c, n, s, t, g in rows]
+        checked = _of_kinds(rows, *VERDICT)
+        return [Verdict(d, p, bool(a), bool(c), n, s, t, g) for d, p, a, c, n, s, t, g in checked]
 
     @_defensive
     def evidence(self) -> list[tuple[int, int, int, int, bool, str, bool, bool]]:
@@ -416,7 +430,8 @@ class FinishedRun:
         rows = self._db.execute(
             "SELECT label, term, document, position, anchor, text, present, agreed FROM evidence ORDER BY rowid"
         )
-        return [(*row[:4], bool(row[4]), row[5], bool(row[6]), bool(row[7])) for row in rows]
+        checked = _of_kinds(rows, int, int, int, int, int, str, int, int)
+        return [(*row[:4], bool(row[4]), row[5], bool(row[6]), bool(row[7])) for row in checked]
 
     @_defensive
     def robust_per_label(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -466,6 +481,29 @@ class _Verdicts:
 
     def only(self, kept: NDArray[np.bool_]) -> _Verdicts:
         return _Verdicts(*(getattr(self, name)[kept] for name in self.__slots__))
+
+
+def refuse_busy(folder: Path) -> None:
+    """Refuse a folder that another process writes to, before anything heavy is loaded."""
+    if (folder / FILE).exists():
+        _locked(folder).release()
+
+
+def _locked(folder: Path) -> BaseFileLock:
+    """The lock of a folder, made if need be; whoever only looks holds it too briefly to be in the way."""
+    from filelock import FileLock, Timeout
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / "lock")
+        lock.acquire(timeout=LOOKING_SECONDS)
+    except Timeout as error:  # an OSError too
+        raise RunFolderError(
+            f"Another process is writing to {folder}; wait for it to end, or choose another --out."
+        ) from error
+    except OSError as error:
+        raise RunFolderError(f"{folder} cannot be written to ({error}); choose another --out.") from error
+    return lock
 
 
 def _open(folder: Path) -> sqlite3.Connection:

@@ -39,7 +39,7 @@ from anchorscope.collection import (
     sample,
 )
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
-from anchorscope.journal import FILE, FinishedRun, Journal
+from anchorscope.journal import FILE, FinishedRun, Journal, refuse_busy
 from anchorscope.ledger import Ledger
 from anchorscope.patience import Patience, Patient
 from anchorscope.race import Race
@@ -370,13 +370,14 @@ class _Clock:
 
 
 def refuse_existing(folder: Path | None, resume: bool) -> None:
-    """A run folder that exists is not written to without being asked."""
+    """A run folder that exists is not written to without being asked, and not while another process does."""
     if folder is None:
         return
     if folder.exists() and not folder.is_dir():
         raise RunFolderError(f"{folder} is a file; --out takes the folder of a run.")
     if (folder / FILE).exists() and not resume:
         raise RunFolderError(f"There is a run in {folder} already; go on with --resume, or choose another --out.")
+    refuse_busy(folder)
 
 
 def is_finished(folder: Path) -> bool:

@@ -80,9 +80,13 @@ class Settings:
         for field in fields(self):  # plain values, so that a setting read back from JSON is equal
             value = getattr(self, field.name)
             object.__setattr__(self, field.name, value.item() if hasattr(value, "item") else value)
-            if field.type == "int" and not isinstance(getattr(self, field.name), int):
-                raise InputError(f"{_option(field.name)} must be a whole number, not {value!r}.")
+            kind, said = _KINDS.get(str(field.type), (object, ""))
+            if not isinstance(getattr(self, field.name), kind):
+                raise InputError(f"{_option(field.name)} must be {said}, not {value!r}.")
         if self.labels is not None:
+            listed = isinstance(self.labels, list | tuple)
+            if not listed or not all(isinstance(label, str) for label in self.labels):
+                raise InputError(f"labels must be a list of names, not {self.labels!r}.")
             object.__setattr__(self, "labels", tuple(self.labels))
         for name, known in _NAMED.items():
             if getattr(self, name) not in known:
@@ -162,6 +166,9 @@ class Settings:
         >>> Settings.from_dict(Settings(seed=3).to_dict()).seed
         3
         """
+        for name in values:
+            if name not in {field.name for field in fields(cls)}:
+                raise UnknownNameError("setting", str(name), [field.name for field in fields(cls)])
         return cls(**values)
 
 
@@ -185,6 +192,13 @@ _NAMED: Mapping[str, Iterable[str]] = MappingProxyType(
 )
 
 _ANY = 10**9
+_KINDS: Mapping[str, tuple[Any, str]] = {
+    "int": (int, "a whole number"),
+    "float": ((int, float), "a number"),
+    "str": (str, "a name"),
+    "bool": (bool, "true or false"),
+}
+
 _RANGES: Mapping[str, tuple[float, float, bool]] = MappingProxyType(
     {
         "seed": (0, 2**63 - 1, True),

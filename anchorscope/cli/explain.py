@@ -24,7 +24,7 @@ OF_A_DOCUMENT = {
 }
 """The options that --document has a use for."""
 
-YES_OR_NO = {"test": "sprt", "max_samples": 1000}
+YES_OR_NO = {"test": "sprt", "keep": "shared", "max_samples": 1000}
 """How --document tests unless told otherwise: its answer is whether a word is an anchor, and one document is cheap."""
 
 

@@ -80,7 +80,7 @@ class Trial:
 
     def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
         self._predictor, self._perturbator = predictor, perturbator
-        self._settings = replace(settings, test="sprt", max_samples=500)
+        self._settings = replace(settings, test="sprt", keep="shared", max_samples=500)
         self._engine: Engine | None = None
 
     def answer(self, text: str, *, anchors: bool) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def page_data(folder: Path, *, against: Path | None = None) -> dict[str, Any]:
             "documents": _documents(kept),
             "evidence": _evidence(kept),
             "history": _history(kept),
-            "aopc": run.meta.get("aopc", {}),
+            "aopc": finite(run.meta.get("aopc", {})),
             "other": None if against is None else other_run(against),
         }
 

@@ -1,0 +1,418 @@
+"""A hundred thousand fuzzed inputs to every parser: are there other errors than the documented ones?
+
+Whatever comes from elsewhere is read by one of the parsers below: document files of each format, texts, result.json,
+journals, settings, the command line, a model's answers, model files, requests to the live page. hypothesis makes inputs
+of three kinds: noise, pieces that mean something to the format in any order, and real files with some of their bytes or
+values changed. A parser may answer, or raise one of the errors of errors.py; anything else is a finding.
+
+atheris (libFuzzer, guided by coverage) does the same to the readers of results and journals, if it is installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import bz2
+import gzip
+import io
+import json
+import lzma
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import closing, redirect_stdout, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+
+from anchorscope.answers import checked
+from anchorscope.cli import parse
+from anchorscope.errors import AnchorscopeError
+from anchorscope.journal import FILE as JOURNAL
+from anchorscope.journal import FinishedRun
+from anchorscope.perturbators.corpus import CorpusPerturbator
+from anchorscope.predictors.scikit import read_skops
+from anchorscope.read import read_files, read_texts
+from anchorscope.report.flat import to_csv
+from anchorscope.report.guard import Guard
+from anchorscope.report.page import report
+from anchorscope.report.table import result_table
+from anchorscope.report.view import page_data
+from anchorscope.result import FILE as RESULT
+from anchorscope.result import Result
+from anchorscope.run import Run
+from anchorscope.settings import Settings, preset
+from anchorscope.testing import WeightPredictor
+from anchorscope.words import spans, split, terms
+from reliability.tables import ROOT, Study, options
+
+AT_ONCE = 20
+"""Inputs in one example of hypothesis, which costs more than most parsers."""
+
+NOISE = st.binary(max_size=200)
+WORDS = rb'text label , " "" { } [ ] : "text" null true 1e999 NaN \ud800 great film =1+1 -1 PK PAR1'.split()
+SIGNS = [b" ", b"\n", b"\r\n", b"\r", b"\t", b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"a" * 300]
+SIGNS += ["שלום".encode(), "👩‍👧".encode(), b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"]
+PIECES = st.lists(st.sampled_from([*WORDS, *SIGNS]), max_size=40).map(b"".join)
+ANY_BYTES = NOISE | PIECES
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+def mutated(original: bytes) -> st.SearchStrategy[bytes]:
+    """A real file with some of its bytes changed, cut off, or doubled."""
+    place = st.integers(0, max(0, len(original) - 1))
+
+    def change(edits: list[tuple[int, int, bytes]]) -> bytes:
+        data = bytearray(original)
+        for at, length, new in edits:
+            data[at : at + length] = new
+        return bytes(data)
+
+    edit = st.tuples(place, st.integers(0, 8), st.binary(max_size=8))
+    cut = place.map(lambda at: original[:at])
+    return st.lists(edit, min_size=1, max_size=6).map(change) | cut
+
+
+def small_run(folder: Path) -> None:
+    """A real run to start from."""
+    weights = WeightPredictor({"great": 2.0, "bad": -2.0})
+    texts = ["a great film", "a bad film", "great great cast", "bad plot", "so great so bad", "film and cast", "a plot"]
+    chosen = Settings(min_occurrences=1, stop_words="none", round_size=3, top_k=3, max_samples=12, strategy="scan")
+    run = Run(read_texts(texts), weights, CorpusPerturbator(top_n=5), chosen, folder=folder)
+    for _ in run.snapshots():
+        pass
+    run.result().save(folder)
+
+
+class Parsers:
+    """Every parser, as a function of bytes or of values; what each may raise is an AnchorscopeError."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
+        small_run(scratch / "real")
+        with closing(sqlite3.connect(scratch / "real" / JOURNAL)) as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db.execute("PRAGMA journal_mode=DELETE")
+        self.real_result = (scratch / "real" / RESULT).read_bytes()
+        self.real_journal = (scratch / "real" / JOURNAL).read_bytes()
+
+    def documents(self, suffix: str) -> Callable[[bytes], None]:
+        """A file of documents."""
+
+        def read(data: bytes) -> None:
+            path = self.scratch / f"documents{suffix}"
+            path.write_bytes(data)
+            read_files(path, label_column=None)
+
+        return read
+
+    def texts(self, text: str) -> None:
+        """A text, cut into words and put together again."""
+        words = split(text)
+        joined = "".join(a + b for a, b in zip(words.gaps, (*words.words, "")))
+        assert joined == text, "a character was lost"
+        assert all(text[a:b] == word for (a, b), word in zip(spans(words), words.words))
+        terms(words)
+        read_texts([text])
+
+    def result(self, data: bytes) -> None:
+        """A result.json, and everything that is made of one."""
+        folder = self.scratch / "result"
+        folder.mkdir(exist_ok=True)
+        (folder / RESULT).write_bytes(data)
+        result = Result.load(folder)
+        result.to_json()
+        result_table(result, 80)
+        to_csv(result.explanations)
+
+    def changed_result(self, change: tuple[int, Any]) -> None:
+        """A real result.json with one value put in the place of another."""
+        values = json.loads(self.real_result)
+        replace_one(values, *change)
+        self.result(json.dumps(values).encode("utf-8", "surrogatepass"))
+
+    def journal(self, data: bytes) -> None:
+        """A journal, and everything that is read from one."""
+        folder = self.scratch / "journal"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        (folder / JOURNAL).write_bytes(data)
+        with closing(FinishedRun(folder)) as run:
+            run.tally()
+            run.closed_rounds()
+        report(page_data(folder))
+
+    def changed_journal(self, edits: list[tuple[str, int, int, Any]]) -> None:
+        """A real journal with cells put in the place of others."""
+        folder = self.scratch / "cells"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        (folder / JOURNAL).write_bytes(self.real_journal)
+        with closing(sqlite3.connect(folder / JOURNAL)) as db, db:
+            for table, column, row, value in edits:
+                names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
+                keys = [name for _, name, _, _, _, key in db.execute(f"PRAGMA table_info({table})") if key]
+                order = ", ".join(keys) or "rowid"
+                found = db.execute(f"SELECT {order} FROM {table} LIMIT 1 OFFSET ?", (row,)).fetchone()
+                if found is None:
+                    continue
+                where = " AND ".join(f"{key} IS ?" for key in (keys or ["rowid"]))
+                try:
+                    set_ = f"UPDATE {table} SET {names[column % len(names)]} = ? WHERE {where}"
+                    db.execute(set_, (value, *found))
+                except (sqlite3.Error, OverflowError, UnicodeError):
+                    continue
+        with closing(FinishedRun(folder)) as run:
+            run.tally()
+        report(page_data(folder))
+
+    def settings(self, values: Any) -> None:
+        """Settings by name, as a journal or a caller gives them."""
+        known = preset("fast").to_dict()
+        Settings.from_dict({**known, **values})
+
+    def command_line(self, arguments: list[str]) -> None:
+        """The arguments of a command."""
+        try:
+            with redirect_stdout(io.StringIO()):
+                parse(arguments)
+        except SystemExit as end:
+            assert end.code == 0, "only --help and --version end here"
+
+    def answers(self, rows: Any) -> None:
+        """What a model says of two texts."""
+        found = checked(rows, ["one", "two"], ["bad", "good"])
+        assert found.shape == (2, 2) and np.isfinite(found).all()
+
+    def model_file(self, data: bytes) -> None:
+        """A .skops file."""
+        read_skops(data, "fuzzed.skops", ())
+
+    def request(self, scope: tuple[str, bytes, bytes, list[tuple[bytes, bytes]]]) -> None:
+        """A request to the live page without its token: nothing but a refusal may come back."""
+        statuses: list[int] = []
+
+        async def inside(*_: Any) -> None:
+            raise AssertionError("the guard let it in")
+
+        async def send(message: Any) -> None:
+            statuses.extend([message["status"]] if message["type"] == "http.response.start" else [])
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        method, path, query, headers = scope
+        asked = {
+            **{"type": "http", "method": method, "path": path.decode("latin-1"), "query_string": query},
+            "headers": [(b"host", b"127.0.0.1:8765"), *headers],
+        }
+        guard = Guard(inside, token="a secret that no fuzzer finds", port=8765)
+        asyncio.run(guard(asked, receive, send))
+        assert len(statuses) == 1 and 400 <= statuses[0] < 500, statuses
+
+
+def replace_one(values: Any, place: int, new: Any) -> None:
+    """Put ``new`` in the place of one of the values inside, counted through."""
+    places: list[tuple[Any, Any]] = []
+
+    def walk(node: Any) -> None:
+        pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        for key, inner in list(pairs):
+            places.append((node, key))
+            walk(inner)
+
+    walk(values)
+    node, key = places[place % len(places)]
+    node[key] = new
+
+
+def parsers(made: Parsers) -> dict[str, tuple[Callable[[Any], None], st.SearchStrategy[Any]]]:
+    """The parsers by name, each with what it is fed."""
+    csv = mutated(b'text,label\r\n"a great film",good\r\n"so, bad",bad\r\n')
+    tabs = mutated(b"text\tlabel\r\ngreat film\tgood\r\nbad\tbad\r\n")
+    lines = mutated(b'{"text": "a great film", "label": "good"}\n{"text": "bad"}\n')
+    cell = st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=10) | st.binary(max_size=10)
+    cell |= JSON.map(json.dumps)
+    tables = ("meta", "labels", "documents", "terms", "counts", "rounds", "verdicts", "skips", "prefixes", "evidence")
+    edits = st.tuples(st.sampled_from((*tables, "texts", "moments")), st.integers(0, 9), st.integers(0, 20), cell)
+    words = ["explain", "top", "compare", "report", "serve", "--model", "--out", "--top-k", "--seed", "-q", "--"]
+    words += ["--help", "--tau", "--label", "--max-seconds"]
+    words += ["--no-texts", "a.csv", "-1", "nan", "", "--=", "-vq", "--resume", "--version"]
+    values = [b"anchorscope-8765=x", b"http://127.0.0.1:8765", b"-1", b"a=b; ;;=="]
+    header = st.tuples(
+        st.sampled_from([b"host", b"origin", b"cookie", b"content-length", b"x"]),
+        st.binary(max_size=30) | st.sampled_from(values),
+    )
+    request = st.tuples(
+        st.sampled_from(["GET", "POST", "PUT", "get", ""]),
+        NOISE | st.sampled_from([b"/", b"/view.json", b"/page/../../etc/passwd"]),
+        NOISE | st.sampled_from([b"token=", b"token=a&token=b", b"token=%ff", b"token=" + b"a" * 300]),
+        st.lists(header, max_size=5),
+    )
+    rows = st.lists(st.lists(st.floats() | st.none() | st.text(max_size=2), max_size=3), max_size=3) | JSON
+    setting = st.sampled_from([*preset("fast").to_dict(), "unknown"])
+    return {
+        "documents .csv": (made.documents(".csv"), ANY_BYTES | csv),
+        "documents .tsv": (made.documents(".tsv"), ANY_BYTES | tabs),
+        "documents .jsonl": (made.documents(".jsonl"), ANY_BYTES | lines),
+        "documents .txt": (made.documents(".txt"), ANY_BYTES),
+        "documents .parquet": (made.documents(".parquet"), ANY_BYTES | mutated(a_parquet())),
+        "documents .csv.gz": (made.documents(".csv.gz"), ANY_BYTES | mutated(gzip.compress(b"text\ngreat\n", mtime=0))),
+        "documents .csv.bz2": (made.documents(".csv.bz2"), ANY_BYTES | mutated(bz2.compress(b"text\ngreat\n"))),
+        "documents .csv.xz": (made.documents(".csv.xz"), ANY_BYTES | mutated(lzma.compress(b"text\ngreat\n"))),
+        "documents .csv.zst": (made.documents(".csv.zst"), ANY_BYTES | mutated(a_zstd())),
+        "texts": (made.texts, st.text(st.characters(), max_size=60)),
+        "result.json, bytes": (made.result, ANY_BYTES | mutated(made.real_result)),
+        "result.json, values": (made.changed_result, st.tuples(st.integers(0, 10_000), JSON)),
+        "journal, bytes": (made.journal, mutated(made.real_journal)),
+        "journal, cells": (made.changed_journal, st.lists(edits, min_size=1, max_size=4)),
+        "settings": (made.settings, st.dictionaries(setting, JSON, max_size=4)),
+        "command line": (made.command_line, st.lists(st.sampled_from(words) | st.text(max_size=8), max_size=8)),
+        "model answers": (made.answers, rows),
+        "model file .skops": (made.model_file, ANY_BYTES | mutated(a_skops())),
+        "requests": (made.request, request),
+    }
+
+
+def a_parquet() -> bytes:
+    """A small parquet file."""
+    import pyarrow
+    from pyarrow import parquet
+
+    sink = io.BytesIO()
+    parquet.write_table(pyarrow.table({"text": ["a great film", "bad"]}), sink)
+    return sink.getvalue()
+
+
+def a_zstd() -> bytes:
+    """A small .zst file."""
+    import zstandard
+
+    return zstandard.compress(b"text\ngreat\n")
+
+
+def a_skops() -> bytes:
+    """A small .skops file."""
+    from sklearn.linear_model import LogisticRegression
+    from skops import io as skops
+
+    return bytes(skops.dumps(LogisticRegression()))
+
+
+def main() -> int:
+    """Run the study; or, with --atheris, one of its parts in this process."""
+    parser = options(__doc__, inputs=100_000, only="")
+    parser.add_argument("--atheris", choices=["result", "journal"], help="fuzz one reader with atheris, and exit")
+    given_ = parser.parse_args()
+    if given_.atheris:
+        return with_atheris(given_.atheris, given_.inputs)
+    n_inputs = 400 if given_.quick else given_.inputs
+    study = Study(
+        "fuzz",
+        f"{n_inputs:,} fuzzed inputs to every parser",
+        "only documented errors",
+        given_.seed,
+        given_.quick or bool(given_.only),
+    )
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory(prefix="anchorscope-fuzz-", dir="/dev/shm") as scratch:
+        for name, (parse_, strategy) in parsers(Parsers(Path(scratch))).items():
+            if given_.only in name:
+                study.add(parser=name, **feed(parse_, strategy, n_inputs, study.seed))
+    if not study.quick:
+        for reader in ("result", "journal"):
+            study.add(parser=f"{reader}, atheris", **in_a_process(reader, n_inputs))
+    findings = [row for row in study.rows if row["finding"]]
+    n_all = sum(row["inputs"] for row in study.rows)
+    return study.end(
+        reached=not findings, found=f"{len(study.rows)} parsers, {n_all:,} inputs, {len(findings)} findings"
+    )
+
+
+def feed(parse_: Callable[[Any], None], strategy: st.SearchStrategy[Any], n_inputs: int, seed: int) -> dict[str, Any]:
+    """How many inputs were taken and how many refused; and the first that was neither."""
+    counts = {"inputs": 0, "taken": 0, "refused": 0}
+
+    @seeded(seed)
+    @settings(
+        max_examples=max(1, n_inputs // AT_ONCE),
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.lists(strategy, min_size=AT_ONCE, max_size=AT_ONCE))
+    def one(inputs: list[Any]) -> None:
+        for value in inputs:
+            counts["inputs"] += 1
+            try:
+                parse_(value)
+            except AnchorscopeError:
+                counts["refused"] += 1
+            except Exception as error:
+                raise Finding(f"{type(error).__name__}: {error} on {value!r:.300}") from error
+            else:
+                counts["taken"] += 1
+
+    try:
+        one()
+    except Finding as finding:
+        return {**counts, "finding": str(finding)}
+    return {**counts, "finding": ""}
+
+
+class Finding(Exception):
+    """Another error than the documented ones."""
+
+
+def in_a_process(reader: str, n_inputs: int) -> dict[str, Any]:
+    """What atheris finds; it ends the process that it runs in."""
+    command = [sys.executable, "-m", "reliability.fuzz", "--atheris", reader, "--inputs", str(n_inputs)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if "No module named 'atheris'" in done.stderr:
+        return {"inputs": 0, "taken": 0, "refused": 0, "finding": "", "note": "atheris is not installed"}
+    last = [line for line in done.stderr.splitlines() if line.strip()][-6:]
+    ran = n_inputs if f"Done {n_inputs} runs" in done.stderr else 0
+    finding = "" if done.returncode == 0 and ran else " | ".join(last)
+    return {"inputs": ran, "taken": 0, "refused": 0, "finding": finding}
+
+
+def with_atheris(reader: str, n_inputs: int) -> int:
+    """Guided by coverage: the readers, from real files on."""
+    import atheris
+
+    scratch = Path(tempfile.mkdtemp(prefix="anchorscope-atheris-", dir="/dev/shm"))
+    made = Parsers(scratch)
+    read, real = (made.result, made.real_result) if reader == "result" else (made.journal, made.real_journal)
+    for function in (Result.load.__func__, FinishedRun.__init__, FinishedRun.tally, FinishedRun._begin_reading):
+        atheris.instrument_func(function)
+    corpus = scratch / "corpus"
+    corpus.mkdir()
+    (corpus / "real").write_bytes(real)
+
+    def one(data: bytes) -> None:
+        with suppress(AnchorscopeError):
+            read(data)
+
+    arguments = [f"-runs={n_inputs}", f"-max_len={len(real) * 2}", "-seed=1", f"-artifact_prefix={scratch}/"]
+    atheris.Setup([sys.argv[0], *arguments, str(corpus)], one)
+    random.seed(0)
+    warnings.simplefilter("ignore")
+    atheris.Fuzz()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,99 @@
+"""Batch sizes, threads, workers and the order of the input: is it one and the same result?
+
+Batches of 1, 64 and 256 x threads 1, 2 x workers 1, 2 x two orders of the input, with models whose answer about a text
+does not depend on the texts beside it: a scikit-learn pipeline and the embedded masked language model on onnxruntime.
+(torch differs in the sixth digit from batch to batch: near-ties may fall otherwise there.) Each combination is a
+process of its own, since the number of threads is read when a process starts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reliability.tables import ROOT, Study, options
+
+BATCHES, THREADS, WORKERS, ORDERS = (1, 64, 256), (1, 2), (1, 2), (0, 1)
+
+
+class Batched:
+    """A predictor that asks its model about so many texts at a time."""
+
+    def __init__(self, predictor: Any, size: int) -> None:
+        self.predictor, self.size = predictor, size
+        self.name, self.labels, self.fingerprint = predictor.name, predictor.labels, predictor.fingerprint
+        self.has_probabilities = True
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Probabilities (texts, labels)."""
+        parts = [self.predictor.predict(texts[i : i + self.size]) for i in range(0, len(texts), self.size)]
+        return np.concatenate(parts)
+
+
+def explain(batch: int, threads: int, workers: int, order: int, n_documents: int) -> str:
+    """The digest of what a run finds, but for its cost."""
+    from anchorscope import Explainer
+    from anchorscope.demo import reviews, train
+    from anchorscope.perturbators.embedded import EmbeddedPerturbator
+    from anchorscope.predictors import as_predictor
+
+    training, explained = reviews(seed=0)
+    texts = explained.texts[:n_documents]
+    if order:
+        random.Random(order).shuffle(texts)
+    explainer = Explainer(
+        Batched(as_predictor(train(training)), batch),
+        top_k=10,
+        perturbator=EmbeddedPerturbator(batch_size=batch, threads=threads),
+        settings={"round_size": 32, "strategy": "scan"},
+        workers=workers,
+    )
+    values = explainer.explain(texts).to_dict()
+    del values["cost"]
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def main() -> int:
+    """Run the study; or, with four numbers, one combination of it."""
+    parser = options(__doc__, documents=80)
+    parser.add_argument("--one", nargs=4, type=int, help="batch, threads, workers, order: print the digest only")
+    given = parser.parse_args()
+    if given.one:
+        print(explain(*given.one, given.documents))
+        return 0
+    study = Study(
+        "same",
+        "batch sizes 1, 64, 256 x threads 1, 2 x workers 1, 2 x permutations of the input",
+        "one and the same result",
+        given.seed,
+        given.quick,
+    )
+    combinations = list(itertools.product(BATCHES, THREADS, WORKERS, ORDERS))
+    for batch, threads, workers, order in combinations[:: 11 if given.quick else 1]:
+        digest = in_a_process(batch, threads, workers, order, 20 if given.quick else given.documents)
+        study.add(batch=batch, threads=threads, workers=workers, order=order, result=digest[:16])
+    n_results = len({row["result"] for row in study.rows})
+    return study.end(reached=n_results == 1, found=f"{len(study.rows)} combinations, {n_results} different results")
+
+
+def in_a_process(batch: int, threads: int, workers: int, order: int, n_documents: int) -> str:
+    """The digest of one combination, computed with so many threads."""
+    numbers = map(str, (batch, threads, workers, order))
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    command = [sys.executable, "-m", "reliability.same", "--documents", str(n_documents), "--one", *numbers]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or f"failed: {done.stderr[-300:]}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
