@@ -9,7 +9,7 @@ difference is taken seed by seed, and its 95% band is that of Student's t.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +61,9 @@ def explain(predictor: Predictor, texts: list[str], settings: Settings, perturba
     return last, meter
 
 
-def study(variants: Variants, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """A row for every task, variant, seed and label."""
-    rows = []
+def study(variants: Variants, arguments: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """A row for every task, variant, seed and label; what there is after each task."""
+    rows: list[dict[str, Any]] = []
     for name in arguments.tasks:
         task = tasks.load(name, arguments.data, arguments.documents)
         predictor = classifiers.train("linear", task.train)
@@ -80,7 +80,7 @@ def study(variants: Variants, arguments: argparse.Namespace) -> list[dict[str, A
                     fixed = {"task": name, "variant": variant, "seed": seed, "label": label}
                     rows.append({**fixed, **quality, **_cost(snapshot, meter, len(task.texts))})
                 Console(stderr=True).print(f"{name}: {variant}, seed {seed}: {meter.cpu_seconds:.2f} CPU seconds")
-    return rows
+        yield rows
 
 
 def _cost(snapshot: Snapshot, meter: Meter, n: int) -> dict[str, float]:
@@ -178,9 +178,9 @@ def main(name: str, variants: Variants, arguments: argparse.Namespace) -> None:
     if reference not in arguments.variants:
         raise SystemExit(f"--variants needs {reference!r} among them: the others are compared with it.")
     words = {"stop_words": "short", "min_occurrences": arguments.min_occurrences}
-    rows = study({name: {**words, **variant} for name, variant in variants.items()}, arguments)
+    others = [variant for variant in arguments.variants if variant != reference]
+    for rows in study({variant: {**words, **given} for variant, given in variants.items()}, arguments):
+        differences = [found for variant in others for found in against(rows, reference, variant)]
+        written.write(f"{name}_{arguments.perturbator}", arguments, rows, differences=differences)
     title = f"{arguments.documents:,} documents a task, perturbator {arguments.perturbator}"
     Console(width=200).print(table(rows, reference, title))
-    others = [variant for variant in arguments.variants if variant != reference]
-    differences = [found for variant in others for found in against(rows, reference, variant)]
-    written.write(f"{name}_{arguments.perturbator}", arguments, rows, differences=differences)
