@@ -279,7 +279,7 @@ def test_rows_are_means_over_seeds(a_pass: Path) -> None:
         for row in summary.setting_rows()
         if (row["task"], row["setting"], row["label"]) == ("corona", "filter", "positive")
     )
-    assert row["seconds"] == pytest.approx(np.mean([run["seconds"] for run in runs]))
+    assert row["seconds"] == pytest.approx(np.mean([run["processor_seconds"] for run in runs]))
     reference = [stored[Key("corona", "logistic-regression", "stop-rare", s)]["terms"]["positive"] for s in (42, 84)]
     shares = [len({*run["terms"]["positive"]} & {*terms}) / len(terms) for run, terms in zip(runs, reference)]
     assert row["shared"] == pytest.approx(np.mean(shares))
@@ -301,7 +301,7 @@ def test_the_verdict_on_time_follows_the_times(a_pass: Path) -> None:
     def times(seconds: dict[str, float]):
         def change(key: Key, record: dict) -> None:
             if key.setting in seconds:
-                record["seconds"] = seconds[key.setting]
+                record["processor_seconds"] = seconds[key.setting]
 
         return change
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from anchorscope.embedded_model.huggingface import write_folder
 from anchorscope.errors import DocumentsError, InputError, MissingPackageError, UnknownNameError
 from anchorscope.evaluation.sentences import measure as measure_sentence
 from anchorscope.perturbators.choose import named_perturbator
@@ -38,8 +39,12 @@ SENTENCES = {
         ("spam", "This store contained {classic|board} games."),
         ("spam", "That game's theme is {love|animals}."),
     ),
+    "rotten-tomatoes": (
+        ("negative", "I had a {bad|quiet} evening."),
+        ("positive", "It was their {best|third} film."),
+    ),
 }
-"""The sentences of the paper, by task, each with the label that it speaks for."""
+"""The sentences of the paper, by task, each with the label that it speaks for; those of the stand-in are ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +186,10 @@ class _Place:
 
 def _perturbator(plan: Plan, top_n: int) -> Perturbator:
     """The named perturbator; on another device the embedded model runs as a Hugging Face folder."""
-    device = plan.workshop.device
-    if device == "cpu" or plan.perturbator in ("corpus", "mask-token"):
-        return named_perturbator(plan.perturbator, top_n=top_n)
-    from anchorscope.perturbators.masked_lm import MaskedLMPerturbator
-
-    folder = Path(plan.perturbator.removeprefix("masked-lm:"))
-    if plan.perturbator == "embedded":
-        from anchorscope.embedded_model.huggingface import write_folder
-
+    device, name = plan.workshop.device, plan.perturbator
+    if name == "embedded" and device != "cpu":
         folder = plan.workshop.folder / "embedded-mlm"
         if not (folder / "config.json").is_file():
             write_folder(folder)
-    return MaskedLMPerturbator(folder, top_n=top_n, device=device, batch_size=1024)
+        name = f"masked-lm:{folder}"
+    return named_perturbator(name, top_n=top_n, device=device)

@@ -19,7 +19,7 @@ import numpy as np
 
 from anchorscope.errors import MissingPackageError
 from anchorscope.reproduction import grid
-from anchorscope.reproduction.summary import Box, Summary
+from anchorscope.reproduction.summary import Box, Summary, seconds_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +146,7 @@ def _intro(axes: Axes, summary: Summary, box: Box) -> bool:
 
 def _lengths(axes: Axes, summary: Summary, box: Box) -> bool:
     points = [
-        (bound, run["seconds"] / run["n_documents"])
+        (bound, seconds_of(run) / run["n_documents"])
         for setting, bound in grid.LENGTHS.items()
         for run in summary.runs(box.task, box.model, setting)
     ]

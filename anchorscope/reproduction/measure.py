@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,9 @@ def measure(
     run = Run(
         documents, predictor, perturbator, settings, folder=folder, resume=True, budget=budget, training_texts=training
     )
+    is_fresh, before = not folder.exists(), process_time()
     *_, last = run.snapshots()
+    processor = process_time() - before
     if not last.settled and last.tests_planned:
         return None
     with closing(FinishedRun(folder)) as finished:
@@ -65,6 +68,7 @@ def measure(
         "documents": {label: last[label].documents for label in labels},
         "characters": float(np.mean([len(text) for text in texts])),
         "seconds": moments[-1].seconds,
+        "processor_seconds": processor if is_fresh else None,
         "cost": asdict(last.cost),
         "moments": _scored(kept, removals),
         "terms": {label: [term.term for term in last[label].terms] for label in labels},

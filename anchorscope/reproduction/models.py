@@ -21,13 +21,11 @@ import numpy as np
 from anchorscope.answers import answered
 from anchorscope.errors import InputError, MissingPackageError, UnknownNameError
 from anchorscope.predictors import as_predictor
-from anchorscope.predictors.huggingface import BATCH_SIZE, HuggingFacePredictor
+from anchorscope.predictors.huggingface import HuggingFacePredictor
 from anchorscope.reproduction.tasks import Pairs, Task
 from anchorscope.types import Predictor
 
 NAMES = ("logistic-regression", "small-bert", "deberta")
-
-GPU_BATCH = 512
 
 RATES = {"small-bert": 2e-4, "deberta": 1e-4}
 PRETRAINED_RATE = 3e-5
@@ -64,8 +62,7 @@ def load(name: str, task: Task, workshop: Workshop) -> Predictor:
         rate = PRETRAINED_RATE if name in workshop.pretrained else RATES[name]
         base = _base(name, workshop)
         finetune.finetune(base, task, folder, workshop.device, epochs=workshop.epochs, rate=rate)
-    batch = BATCH_SIZE if workshop.device == "cpu" else GPU_BATCH
-    return HuggingFacePredictor.from_folder(folder, device=workshop.device, batch_size=batch)
+    return HuggingFacePredictor.from_folder(folder, device=workshop.device)
 
 
 def accuracy(predictor: Predictor, rows: Pairs) -> float:

@@ -58,7 +58,8 @@ def page(summary: Summary, files: Sequence[str]) -> str:
         _verdicts(findings),
         *(_claim(number, finding, files) for number, finding in enumerate(findings, 1)),
         "## Times\n",
-        "Seconds, mean over seeds; the documents are those of the table above.\n",
+        "Seconds, mean over seeds (processor time on a CPU, the clock's on a GPU), for the documents of the table "
+        "above.\n",
         _times(summary),
         "The reference's own figures, in minutes (eight A40 GPUs, five seeds):\n",
         REFERENCE,
@@ -117,7 +118,7 @@ def _warning(summary: Summary) -> str:
     return (
         f"**A small pass**: at most {most:,} documents a task and seeds: {seeds}, where the "
         "paper has up to 7,000 and 5. On few documents rare words are a matter of luck, and so are the verdicts "
-        "below. Times are of one machine as it was, with whatever else ran on it; samples and tests are not.\n"
+        "below. Curves over time are by the clock of a machine that did other work, too.\n"
     )
 
 

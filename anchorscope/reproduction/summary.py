@@ -3,7 +3,8 @@
 A *box* is one task, model and label, as the boxes of the paper's figures. Shared terms compare a run's list with the
 final list of its reference of the same seed: the unoptimised run, or stop-rare for what is built on top of it (a list
 without stop words cannot share those of one that has them; ``shared_with_unoptimised`` does so all the same).
-``seed_overlap`` compares two seeds of one setting.
+``seed_overlap`` compares two seeds of one setting. Total times on a processor are processor time, on a GPU the clock's;
+curves over time are always the clock's.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Summary:
     ) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The seconds of each run of a setting, or another of its costs, (seeds,)."""
         runs = self.runs(task, model, setting)
-        return np.array([run["seconds"] if what == "seconds" else run["cost"][what] for run in runs], np.float64)
+        return np.array([seconds_of(run) if what == "seconds" else run["cost"][what] for run in runs], np.float64)
 
     def over_time(self, box: Box, setting: str, aggregation: str | None = None) -> list[Row]:
         """Seconds, AOPC^k and shared terms at each moment: means over seeds, and the spread of AOPC^k and sharing."""
@@ -215,6 +216,12 @@ class Summary:
                     for place, (term, other) in enumerate(terms[:k]):
                         where = {"position": place, "position_in_other": other}
                         yield {**vars(box), "aggregation": name, "term": term, **where}
+
+
+def seconds_of(run: Record) -> float:
+    """What a run took: processor time where it ran on the processor in one go, which other programs do not disturb."""
+    known = run.get("processor_seconds") if run["device"] == "cpu" else None
+    return float(run["seconds"] if known is None else known)
 
 
 def _table(rows: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]] | None:
