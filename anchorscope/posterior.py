@@ -112,8 +112,9 @@ def _fitted(prior: Prior, known: Evidence, within: float) -> Prior:
     """The prior under which words, each in part of every kind, are likeliest: expectation and maximisation."""
     likelihood, share = _likelihood(known, prior), prior.share
     for _ in range(EM_STEPS):
-        kinds = _normalised(likelihood * share)
-        share = (kinds.sum(axis=0) + SHARE_WORDS) / (len(kinds) + SHARE_WORDS * len(share))
+        n_words = share * (likelihood.T @ (1 / (likelihood @ share)))
+        share = (n_words + SHARE_WORDS) / (len(likelihood) + SHARE_WORDS * len(share))
+    kinds = _normalised(likelihood * share)
     weight = (kinds / (prior.spread + _noise(known, prior))).sum(axis=1)
     freedom = kinds.T @ (known.tested - 1)
     return Prior(
@@ -138,21 +139,24 @@ def draw_totals(evidence: Evidence, prior: Prior, generator: np.random.Generator
 
 
 def expected_totals(evidence: Evidence, prior: Prior) -> tuple[Floats, Floats]:
-    """The mean of every word's total, and how far it may be from that if mu is (a standard deviation); each (words,).
+    """The mean and the standard deviation of every word's total, each (words,).
 
-    Words without a test are all alike, so only the tested ones are looked at.
+    Words without a test are all alike, so only the tested ones are looked at one by one.
     """
     tested = np.flatnonzero(evidence.tested)
     met = evidence.of(tested)
-    mu = np.full(len(evidence.tested), prior.centre)
-    deviation = np.full(len(mu), np.sqrt(prior.share @ prior.spread))
-    kinds = _kinds(met, prior)
-    precision = 1 / prior.spread + met.tested[:, None] / _variances(met, prior)
-    means = (prior.centre / prior.spread + met.total[:, None] / _variances(met, prior)) / precision
+    kinds, variances = _kinds(met, prior), _variances(met, prior)
+    precision = 1 / prior.spread + met.tested[:, None] / variances
+    means = (prior.centre / prior.spread + met.total[:, None] / variances) / precision
+    mu, of_mu, within = (
+        np.full(len(evidence.tested), of_others)
+        for of_others in (prior.centre, float(prior.share @ prior.spread), float(prior.share @ prior.within))
+    )
     mu[tested] = (kinds * means).sum(axis=1)
-    squares = (kinds * (1 / precision + (means - mu[tested][:, None]) ** 2)).sum(axis=1)
-    deviation[tested] = np.sqrt(squares)
-    return evidence.total + evidence.left * mu, evidence.left * deviation
+    of_mu[tested] = (kinds * (1 / precision + (means - mu[tested][:, None]) ** 2)).sum(axis=1)
+    within[tested] = (kinds * variances).sum(axis=1)
+    left = evidence.left
+    return evidence.total + left * mu, np.sqrt(left**2 * of_mu + left * within)
 
 
 def _kinds(evidence: Evidence, prior: Prior) -> Floats:

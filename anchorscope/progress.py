@@ -29,10 +29,10 @@ LEVEL = 0.9
 """The level of a race's intervals."""
 
 CONTENDERS = 300
-"""Words a label whose totals are drawn; the others are too far behind to matter."""
+"""Words a label whose totals are drawn, at most; the others are too far behind to matter."""
 
 REACH = 3.0
-"""Standard deviations by which a word may exceed its estimate, when the contenders are chosen."""
+"""Standard deviations by which a word may miss its estimate, when the contenders are chosen."""
 
 Floats = NDArray[np.float64]
 
@@ -105,14 +105,16 @@ class LabelOutlook:
 
     @cached_property
     def contenders(self) -> NDArray[np.intp]:
-        """The words that may matter: those with the best scores at an upper estimate of their total, or now."""
+        """The words that may matter: those that may reach the k-th best one, or are among the best now."""
         holds = np.flatnonzero(self._evidence.documents > 0)
-        estimates, deviations = self._expected
-        upper = self._scores((estimates + REACH * deviations)[None, holds], holds)[0]
-        expected = self._scores(estimates[None, holds], holds)[0]
-        ranked = [(upper, CONTENDERS), (expected, 2 * self._k)]
-        best = [holds[scores.ranking(values, self._n[holds], n)] for values, n in ranked]
-        return np.union1d(*best)
+        estimates, deviations = (values[holds] for values in self._expected)
+        low, expected, high = (
+            self._scores((estimates + reach * deviations)[None], holds)[0] for reach in (-REACH, 0.0, REACH)
+        )
+        best = scores.ranking(expected, self._n[holds], 2 * self._k)
+        nearest = scores.ranking(high, self._n[holds], CONTENDERS)
+        within_reach = nearest[high[nearest] >= low[best[: self._k]].min(initial=np.inf)]
+        return holds[np.union1d(best, within_reach)]
 
     @cached_property
     def outlook(self) -> Outlook:

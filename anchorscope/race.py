@@ -111,6 +111,11 @@ class Race:
         """At most so many tests are still to come."""
         return self._n_open
 
+    @property
+    def n_indexed(self) -> int:
+        """The documents that are indexed by their words: those up to the threshold of each label."""
+        return sum(holders.n_indexed for holders in self._holders)
+
     def _look(self) -> None:
         s, n = self._settings, len(self._start)
         self._outlooks = [
