@@ -57,7 +57,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     group.add_argument("--pretrained", nargs="+", metavar="MODEL=DIR", help="folders of pretrained models to fine-tune")
     group.add_argument("--epochs", type=options.above_zero(int), metavar="N", help="passes of fine-tuning (4)")
     group.add_argument(
-        "--pretraining-steps", type=options.above_zero(int), metavar="N", help="steps of training deberta (20000)"
+        "--pretraining-steps", type=options.above_zero(int), metavar="N", help="steps of training deberta (6000)"
     )
 
 

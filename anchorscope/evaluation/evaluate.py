@@ -136,7 +136,8 @@ class _Part:
         seed = self.run.settings.seed
         texts.sort(key=lambda text: blake2b(f"{seed} {text}".encode("utf-8", "surrogatepass"), digest_size=8).digest())
         total = sum(len(self.run.texts_of(label)) for label in self.run.result.explanations)
-        allowed = self.run.result.cost.predictor_texts * len(texts) / max(1, total)
+        # The model was asked once about every document to see that it is the run's.
+        allowed = (self.run.result.cost.predictor_texts - len(self.run.texts)) * len(texts) / max(1, total)
         row = self.run.predictor.labels.index(self.label)
         occurrences = self.run.tally.occurrences[row]
         number = {word: i for i, word in enumerate(self.run.candidates)}
@@ -167,7 +168,7 @@ class _Part:
         if (linear := lists.linear(run, label)) is not None:
             rankings["count x weight"] = linear
         rankings["oracle"] = removals.oracle(run.candidates)
-        wide = {*WIDE, *self._names}
+        wide = {*WIDE, *self._names} - {"greedy"}  # which ranks no more than its k words
         curves = dict(zip(rankings, removals.curves([ranking[: self.k] for ranking in rankings.values()])))
         rows = [
             Row(

@@ -41,7 +41,7 @@ class Workshop:
     corpus: Sequence[Path] = ()
     pretrained: Mapping[str, Path] = field(default_factory=dict)
     epochs: int = 4
-    pretraining_steps: int = 20_000
+    pretraining_steps: int = 6_000
     deadline: float = float("inf")
 
 
