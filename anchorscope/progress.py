@@ -109,7 +109,7 @@ class LabelOutlook:
         holds = np.flatnonzero(self._evidence.documents > 0)
         estimates, deviations = (values[holds] for values in self._expected)
         low, expected, high = (
-            self._scores((estimates + reach * deviations)[None], holds)[0] for reach in (-REACH, 0.0, REACH)
+            self._scores((estimates + reach * deviations)[None], holds, alone=True)[0] for reach in (-REACH, 0.0, REACH)
         )
         best = scores.ranking(expected, self._n[holds], 2 * self._k)
         nearest = scores.ranking(high, self._n[holds], CONTENDERS)
@@ -136,8 +136,11 @@ class LabelOutlook:
         smooth = 1 + len(everything) * least
         return (low + least) / smooth, (high + least) / smooth
 
-    def _scores(self, totals: Floats, words: NDArray[np.intp]) -> Floats:
-        """Scores (draws, words) of drawn totals of some words, the others being at their estimates."""
+    def _scores(self, totals: Floats, words: NDArray[np.intp], *, alone: bool = False) -> Floats:
+        """Scores (draws, words) of drawn totals of some words, all others being at their estimates.
+
+        With ``alone`` the others are all words but the one itself.
+        """
         if self._aggregation == "gain":
             return totals
         n = self._n[words]
@@ -148,7 +151,8 @@ class LabelOutlook:
             allowed = self._training[words] >= scores.TRAINING_FLOOR if self._aggregation == "av5" else True
             return np.where(allowed, scores.ratio(totals, n[None]), 0.0)
         others = np.clip(self.estimates, 0.0, self._n)
-        anchors = totals.sum(axis=1, keepdims=True) + others.sum() - others[words].sum()
+        moved = totals - others[words]
+        anchors = others.sum() + (moved if alone else moved.sum(axis=1, keepdims=True))
         background = scores.ratio(n - totals, self._n.sum() - anchors)
         return scores.ratio(totals, anchors) / self._alpha - (1 / self._alpha - 1) * background
 
