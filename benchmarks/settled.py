@@ -7,7 +7,7 @@ Larger collections are drawn from these documents with replacement, each copy wi
 and with the verdicts of its original; the race's own code runs on them, with verdicts looked up instead of sampled. As
 all verdicts are known, so are the true regret of the list that it settles on and whether the true scores lie in their
 intervals. Reported a class: tests and documents until settled, documents that the index held (of all classes), stated
-and true regret, and the share of the shown words whose interval covers. Prints a table, writes settled.json and .csv.
+and true regret, and the share of the shown words whose interval covers. Prints a table, writes settled_TASK.json, .csv.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def main() -> None:
             for regret in arguments.regrets:
                 settings = preset("fast", regret=regret, seed=seed)
                 rows += [{"size": size, **row} for row in race(judged, collection, originals, settings)]
-            written.write("settled", arguments, rows)
+            written.write(f"settled_{arguments.task}", arguments, rows)
         Console(stderr=True).print(f"{size:,} occurrences done")
     Console(width=200).print(table(rows))
 
