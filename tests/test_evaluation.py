@@ -215,7 +215,7 @@ def test_other_documents_or_another_model_are_refused(kept: KeptRun) -> None:
         kept_run(kept.folder, read_texts(reviews(10)), predictor())
     with pytest.raises(RunFolderError, match="another than that of the run"):
         kept_run(kept.folder, read_texts(reviews(80)), WeightPredictor({"the": 3.0}, bias=-1.0))
-    assert sources(kept.folder) == (None, None)
+    assert sources(kept.folder) == {}
 
 
 # --- sentences ---
@@ -295,8 +295,9 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
     labels = [LABELS[int(row.argmax())] for row in predictor().predict(texts)]
     skops.io.dump(make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, labels), home / "model.skops")
     lines = [f"{text},{label}" for text, label in zip(texts, labels)]
-    (home / "texts.csv").write_text("\n".join(["text,label", *lines]) + "\n")
-    asked = ["--model", str(home / "model.skops"), "--label-column", "label", "--perturbator", "corpus"]
+    (home / "texts.csv").write_text("\n".join(["review,label", *lines]) + "\n")
+    columns = ["--text-column", "review", "--label-column", "label"]
+    asked = ["--model", str(home / "model.skops"), *columns, "--perturbator", "corpus"]
     fast = ["--stop-words", "none", "--top-k", "4", "--out", str(home / "run")]
     assert main(["-q", "explain", str(home / "texts.csv"), *asked, *fast]) == 0
     return home

@@ -90,16 +90,17 @@ def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
     from anchorscope.evaluation.kept import kept_run, sources
     from anchorscope.read import read_files
 
-    documents, model = sources(folder)
-    paths = given.get("docs") or (documents.split(", ") if documents else None)
+    named = sources(folder)
+    asked = {**named, **given}
+    paths = given.get("docs") or (named["documents"].split(", ") if "documents" in named else None)
     if paths is None:
         raise RunFolderError(
             f"The documents of the run in {folder} are not at hand: it does not name a file; give --docs FILE."
         )
-    if "model" not in given and model is None:
+    if "model" not in asked:
         raise RunFolderError(f"The run in {folder} does not say where its model is; give --model M.")
-    read = read_files(paths, **inputs.chosen(given, inputs.READING))
-    return kept_run(folder, read, inputs.given_predictor({"model": model, **given}))
+    read = read_files(paths, **inputs.chosen(asked, inputs.READING))
+    return kept_run(folder, read, inputs.given_predictor(asked))
 
 
 def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
@@ -151,6 +152,7 @@ def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
 
 def _sentences(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
     """What sentences do to the accuracy."""
+    from anchorscope.evaluation.kept import sources
     from anchorscope.evaluation.proposals import propose
     from anchorscope.evaluation.sentences import measure
     from anchorscope.read import CLEANINGS
@@ -164,7 +166,7 @@ def _sentences(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
         )
     labels = one.predictor.labels
     true = [labels[number] if number >= 0 else None for number in one.true.tolist()]
-    clean = CLEANINGS[given.get("clean", "none")]
+    clean = CLEANINGS[given.get("clean", sources(one.folder).get("clean", "none"))]
     found = []
     for sentence in given.get("sentence", ()):
         label = _label_of(one, sentence, given)

@@ -91,7 +91,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         workers=given.get("workers", 1),
         budget=Budget(**chosen(given, ("max_seconds", "max_model_calls"))),
         training_texts=training,
-        sources={"documents": documents.source, "model": given["model"]},
+        sources={"documents": documents.source, **chosen(given, ("model", "names", *READING))},
         keep_texts="no_texts" not in given,
     )
     if kept := run.kept_result():

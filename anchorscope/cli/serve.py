@@ -136,7 +136,7 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
         workers=given.get("workers", 1),
         budget=budget,
         training_texts=inputs.given_training(given),
-        sources={"documents": documents.source, "model": given["model"]},
+        sources={"documents": documents.source, **inputs.chosen(given, ("model", "names", *inputs.READING))},
         keep_texts="no_texts" not in given,
     )
 

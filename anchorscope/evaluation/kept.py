@@ -93,12 +93,11 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
     )
 
 
-def sources(folder: Path) -> tuple[str | None, str | None]:
-    """Where the run in a folder says that its documents and its model are."""
+def sources(folder: Path) -> dict[str, str]:
+    """Where the run in a folder says that its documents and its model are, and how they were read."""
     with closing(FinishedRun(folder)) as finished:
-        named = finished.meta.get("sources", {})
-    documents = named.get("documents")
-    return None if documents in ("standard input", "Python") else documents, named.get("model")
+        named: dict[str, str] = finished.meta.get("sources", {})
+    return {name: value for name, value in named.items() if value not in ("standard input", "Python")}
 
 
 def _check_predictions(
