@@ -3,7 +3,8 @@
 Whatever comes from elsewhere is read by one of the parsers below: document files of each format, texts, result.json,
 journals, settings, the command line, a model's answers, model files, requests to the live page. hypothesis makes inputs
 of three kinds: noise, pieces that mean something to the format in any order, and real files with some of their bytes or
-values changed. A parser may answer, or raise one of the errors of errors.py; anything else is a finding.
+values changed. To each come nineteen variations of it, which cost less: bytes, characters and values changed at random.
+A parser may answer, or raise one of the errors of errors.py; anything else is a finding.
 
 atheris (libFuzzer, guided by coverage) does the same to the readers of results and journals, if it is installed.
 """
@@ -16,6 +17,7 @@ import gzip
 import io
 import json
 import lzma
+import multiprocessing
 import random
 import shutil
 import sqlite3
@@ -25,7 +27,9 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import closing, redirect_stdout, suppress
+from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -54,8 +58,23 @@ from anchorscope.testing import WeightPredictor
 from anchorscope.words import spans, split, terms
 from reliability.tables import ROOT, Study, options
 
+NAMES = (
+    *("documents .csv", "documents .tsv", "documents .jsonl", "documents .txt", "documents .parquet"),
+    *("documents .csv.gz", "documents .csv.bz2", "documents .csv.xz", "documents .csv.zst", "texts"),
+    *("result.json, bytes", "result.json, values", "result, atheris", "settings", "model answers", "model file .skops"),
+    *("requests", "command line", "journal, bytes", "journal, cells", "journal, atheris"),
+)
+"""Every parser; those with atheris are fuzzed by it, the others by hypothesis."""
+
+ATHERIS = ", atheris"
+
 AT_ONCE = 20
-"""Inputs in one example of hypothesis, which costs more than most parsers."""
+"""Inputs to one example of hypothesis: itself and its variations. To make an example costs more than most parsers."""
+
+SCALARS = (None, True, 0, -1, 2**63, 1e308, float("nan"), float("-inf"), "", "text", "\ud800", "=1", [], {}, [[]])
+
+TABLES = ("meta", "labels", "documents", "terms", "counts", "rounds", "verdicts", "skips", "prefixes", "evidence")
+TABLES += ("texts", "moments")
 
 NOISE = st.binary(max_size=200)
 WORDS = rb'text label , " "" { } [ ] : "text" null true 1e999 NaN \ud800 great film =1+1 -1 PK PAR1'.split()
@@ -77,12 +96,39 @@ def mutated(original: bytes) -> st.SearchStrategy[bytes]:
     def change(edits: list[tuple[int, int, bytes]]) -> bytes:
         data = bytearray(original)
         for at, length, new in edits:
-            data[at : at + length] = new
+            data[at : at + (len(new) if length > 4 else length)] = new  # mostly nothing moves
         return bytes(data)
 
-    edit = st.tuples(place, st.integers(0, 8), st.binary(max_size=8))
+    edit = st.tuples(place, st.integers(0, 20), st.binary(max_size=8))
     cut = place.map(lambda at: original[:at])
     return st.lists(edit, min_size=1, max_size=6).map(change) | cut
+
+
+def varied(value: Any, chances: random.Random) -> Any:
+    """Nearly the same value: bytes or characters changed, an item dropped, doubled, varied, or replaced."""
+    if isinstance(value, bytes | str):
+        empty = value[:0]
+        for _ in range(chances.randint(1, 4)):
+            at = chances.randint(0, len(value))
+            new = chances.randbytes(chances.randint(0, 4))
+            put = new if isinstance(value, bytes) else "".join(chr(chances.choice((b, b * 257, b * 31))) for b in new)
+            gone = len(put) if chances.random() < 0.7 else chances.randint(0, 3)
+            value = value[:at] + (put or empty) + value[at + gone :]
+        return value
+    if isinstance(value, list | tuple) and value:
+        at = chances.randrange(len(value))
+        if isinstance(value, list) and chances.random() < 0.3:
+            return value[:at] + value[at + 1 :] if chances.random() < 0.5 else value[:at] + value[at:] + value[at:]
+        items = [varied(item, chances) if i == at else item for i, item in enumerate(value)]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, dict) and value:
+        name = chances.choice(list(value))
+        return {**value, name: varied(value[name], chances)}
+    if isinstance(value, list | dict | tuple):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value + chances.choice((-1, 1, 7, 1000))
+    return chances.choice(SCALARS)
 
 
 def small_run(folder: Path) -> None:
@@ -162,6 +208,8 @@ class Parsers:
         (folder / JOURNAL).write_bytes(self.real_journal)
         with closing(sqlite3.connect(folder / JOURNAL)) as db, db:
             for table, column, row, value in edits:
+                if table not in TABLES:
+                    continue
                 names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
                 keys = [name for _, name, _, _, _, key in db.execute(f"PRAGMA table_info({table})") if key]
                 order = ", ".join(keys) or "rowid"
@@ -245,8 +293,7 @@ def parsers(made: Parsers) -> dict[str, tuple[Callable[[Any], None], st.SearchSt
     lines = mutated(b'{"text": "a great film", "label": "good"}\n{"text": "bad"}\n')
     cell = st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=10) | st.binary(max_size=10)
     cell |= JSON.map(json.dumps)
-    tables = ("meta", "labels", "documents", "terms", "counts", "rounds", "verdicts", "skips", "prefixes", "evidence")
-    edits = st.tuples(st.sampled_from((*tables, "texts", "moments")), st.integers(0, 9), st.integers(0, 20), cell)
+    edits = st.tuples(st.sampled_from(TABLES), st.integers(0, 9), st.integers(0, 20), cell)
     words = ["explain", "top", "compare", "report", "serve", "--model", "--out", "--top-k", "--seed", "-q", "--"]
     words += ["--help", "--tau", "--label", "--max-seconds"]
     words += ["--no-texts", "a.csv", "-1", "nan", "", "--=", "-vq", "--resume", "--version"]
@@ -313,7 +360,7 @@ def a_skops() -> bytes:
 
 def main() -> int:
     """Run the study; or, with --atheris, one of its parts in this process."""
-    parser = options(__doc__, inputs=100_000, only="")
+    parser = options(__doc__, inputs=100_000, only="", minutes_each=60.0, processes=2)
     parser.add_argument("--atheris", choices=["result", "journal"], help="fuzz one reader with atheris, and exit")
     given_ = parser.parse_args()
     if given_.atheris:
@@ -326,24 +373,36 @@ def main() -> int:
         given_.seed,
         given_.quick or bool(given_.only),
     )
-    warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory(prefix="anchorscope-fuzz-", dir="/dev/shm") as scratch:
-        for name, (parse_, strategy) in parsers(Parsers(Path(scratch))).items():
-            if given_.only in name:
-                study.add(parser=name, **feed(parse_, strategy, n_inputs, study.seed))
-    if not study.quick:
-        for reader in ("result", "journal"):
-            study.add(parser=f"{reader}, atheris", **in_a_process(reader, n_inputs))
+    names = [name for name in NAMES if given_.only in name]
+    task = partial(fuzz_one, n_inputs=n_inputs, seed=study.seed, seconds=60 * given_.minutes_each)
+    with multiprocessing.get_context("spawn").Pool(given_.processes) as pool:
+        for row in pool.imap(task, names):
+            study.add(**row)
     findings = [row for row in study.rows if row["finding"]]
+    fewest = min(row["inputs"] for row in study.rows)
     n_all = sum(row["inputs"] for row in study.rows)
     return study.end(
-        reached=not findings, found=f"{len(study.rows)} parsers, {n_all:,} inputs, {len(findings)} findings"
+        reached=not findings and fewest >= n_inputs,
+        found=f"{len(study.rows)} parsers, {n_all:,} inputs (at least {fewest:,} each), {len(findings)} findings",
     )
 
 
-def feed(parse_: Callable[[Any], None], strategy: st.SearchStrategy[Any], n_inputs: int, seed: int) -> dict[str, Any]:
+def fuzz_one(name: str, *, n_inputs: int, seed: int, seconds: float) -> dict[str, Any]:
+    """One parser, in a folder of its own."""
+    if name.endswith(ATHERIS):
+        return {"parser": name, **in_a_process(name.removesuffix(ATHERIS), n_inputs)}
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory(prefix="anchorscope-fuzz-", dir="/dev/shm") as scratch:
+        parse_, strategy = parsers(Parsers(Path(scratch)))[name]
+        return {"parser": name, **feed(parse_, strategy, n_inputs, seed, seconds)}
+
+
+def feed(
+    parse_: Callable[[Any], None], strategy: st.SearchStrategy[Any], n_inputs: int, seed: int, seconds: float = 600.0
+) -> dict[str, Any]:
     """How many inputs were taken and how many refused; and the first that was neither."""
     counts = {"inputs": 0, "taken": 0, "refused": 0}
+    end = monotonic() + seconds
 
     @seeded(seed)
     @settings(
@@ -353,9 +412,12 @@ def feed(parse_: Callable[[Any], None], strategy: st.SearchStrategy[Any], n_inpu
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.lists(strategy, min_size=AT_ONCE, max_size=AT_ONCE))
-    def one(inputs: list[Any]) -> None:
-        for value in inputs:
+    @given(strategy, st.integers(0, 2**32))
+    def one(made: Any, number: int) -> None:
+        if monotonic() > end:
+            return
+        chances, value = random.Random(number), made
+        for _ in range(AT_ONCE):
             counts["inputs"] += 1
             try:
                 parse_(value)
@@ -365,6 +427,7 @@ def feed(parse_: Callable[[Any], None], strategy: st.SearchStrategy[Any], n_inpu
                 raise Finding(f"{type(error).__name__}: {error} on {value!r:.300}") from error
             else:
                 counts["taken"] += 1
+            value = varied(made, chances)
 
     try:
         one()

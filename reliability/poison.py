@@ -31,9 +31,9 @@ N = 100
 KINDS: dict[str, Callable[[int], str]] = {
     "empty": lambda i: " \n\t"[: i % 4],
     "one word": lambda i: ["film", "I", "great", "7", "ﬁlm"][i % 5],
-    "one megabyte in one word": lambda i: "x" * 2**20 + str(i),
-    "one megabyte of words": lambda i: f"the film {i} was so bad " * 50_000,
-    "a million repetitions of a word": lambda i: "great " * 10**6 + "film " * i,
+    "one megabyte in one word": lambda i: "x" * (2**20 >> 2 * i) + str(i),
+    "one megabyte of words": lambda i: f"the film {i} was so bad " * (50_000 >> i),
+    "a million repetitions of a word": lambda i: "great " * (10**6 >> 2 * i) + "film " * i,
     "NUL": lambda i: f"a great\0film \0 {i}\0",
     "control characters": lambda i: "bad \x07\x1b[31mfilm\x1b[0m \x85 \u2028 great " + chr(1 + i),
     "lone surrogates": lambda i: f"great \ud800 film\udfff {i} \udc80bad",

@@ -55,6 +55,7 @@ def make_run(
     workers: int = 1,
     budget: Budget | None = None,
     training_texts: Sequence[str] | None = None,
+    keep_texts: bool = True,
     **settings: Any,
 ) -> Run:
     return Run(
@@ -67,6 +68,7 @@ def make_run(
         workers=workers,
         budget=budget,
         training_texts=training_texts,
+        keep_texts=keep_texts,
     )
 
 

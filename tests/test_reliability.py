@@ -1,0 +1,321 @@
+"""The fast part of the studies under ``reliability/``: poison documents, fuzzed inputs, a full disk, no texts kept."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from runs import explained, finish, make_run, outcome, predictor, reviews
+
+from anchorscope import Explainer, journal, result
+from anchorscope.errors import InputError, ModelFileError, RunFolderError, StorageError
+from anchorscope.journal import FinishedRun, Journal
+from anchorscope.perturbators.corpus import CorpusPerturbator
+from anchorscope.predictors import load_predictor
+from anchorscope.read import read_texts
+from anchorscope.report.page import write_report
+from anchorscope.report.view import page_data
+from anchorscope.result import Result
+from anchorscope.run import Budget, Run, is_finished
+from anchorscope.settings import Settings
+from anchorscope.testing import KeywordPredictor
+from reliability import fuzz, poison
+
+# --- poison documents ---
+
+
+def test_a_hundred_poison_documents_come_through_or_are_counted(tmp_path: Path) -> None:
+    texts = poison.documents()
+    settings = Settings(strategy="scan", min_occurrences=2, top_k=10, max_samples=12)
+    run = Run(read_texts(texts), KeywordPredictor("great"), CorpusPerturbator(), settings, folder=tmp_path / "run")
+    finish(run)
+    found = run.result()
+    found.save(tmp_path / "run")
+    write_report(tmp_path / "run")
+    skipped = dict(found.documents["skipped"])
+    n_empty, n_long = skipped.pop("empty"), skipped.pop(f"more than {settings.max_words} words")
+    assert not skipped and n_empty and n_long
+    processed = found.documents["usable"] - n_long
+    assert processed + n_empty + n_long == len(texts) == 100
+
+
+def test_every_kind_of_the_issue_is_among_them() -> None:
+    assert len(poison.KINDS) >= 14 and len(set(poison.documents())) > 85
+
+
+# --- parsers ---
+
+
+@pytest.fixture(scope="module")
+def parsers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield fuzz.parsers(fuzz.Parsers(tmp_path_factory.mktemp("fuzz")))
+
+
+NAMES = [name for name in fuzz.NAMES if not name.endswith(fuzz.ATHERIS)]
+
+
+def test_every_parser_is_fuzzed_here(parsers: dict) -> None:
+    assert sorted(parsers) == sorted(NAMES)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_parser_raises_documented_errors_only(name: str, parsers: dict) -> None:
+    found = fuzz.feed(*parsers[name], 200, seed=5)
+    assert not found["finding"] and found["inputs"] >= 200
+
+
+def test_a_finding_would_be_found() -> None:
+    found = fuzz.feed(lambda data: data[3], fuzz.NOISE, 200, seed=0)
+    assert "IndexError" in found["finding"]
+
+
+def test_a_journal_with_a_view_in_the_place_of_a_table_is_refused(tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run"))
+    with sqlite3.connect(tmp_path / "run" / journal.FILE) as db:
+        db.execute("ALTER TABLE texts RENAME TO hidden")
+        db.execute("CREATE VIEW texts AS SELECT 1 AS document, 'x' AS text")
+    db.close()
+    with pytest.raises(RunFolderError, match="other tables than a run writes"):
+        FinishedRun(tmp_path / "run")
+
+
+def test_a_round_that_does_not_fit_the_plan_is_refused(tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run"), rounds=2)
+    with sqlite3.connect(tmp_path / "run" / journal.FILE) as db:
+        db.execute("DELETE FROM verdicts WHERE position = -1 AND round = 1")
+    db.close()
+    with pytest.raises(RunFolderError, match=r"Round 1 .* holds other tests"):
+        finish(make_run(folder=tmp_path / "run", resume=True))
+
+
+# --- a full disk ---
+
+
+def test_a_disk_that_is_full_is_said_and_the_run_goes_on_later(tmp_path: Path, monkeypatch) -> None:
+    """SQLite is told that the file may not grow; what was written before stays."""
+    opened, texts = journal._open, reviews(150)
+
+    def nearly_full(folder: Path) -> sqlite3.Connection:
+        db = opened(folder)
+        db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0] + 5}")
+        return db
+
+    monkeypatch.setattr(journal, "_open", nearly_full)
+    with pytest.raises(StorageError, match=r"cannot be written \(database or disk is full\).*--resume"):
+        finish(make_run(texts, folder=tmp_path / "run"))
+    monkeypatch.undo()
+    reader = FinishedRun(tmp_path / "run")
+    assert 0 < len(reader.closed_rounds()) < 38
+    reader.close()
+    again = make_run(texts, folder=tmp_path / "run", resume=True)
+    finish(again)
+    assert outcome(again) == explained(texts=texts)
+
+
+@pytest.mark.parametrize("write", ["result", "report"])
+def test_no_half_file_is_left_behind(write: str, tmp_path: Path, monkeypatch) -> None:
+    run = make_run(folder=tmp_path)
+    finish(run)
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        run.result().save(tmp_path) if write == "result" else write_report(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {journal.FILE, "lock"}
+
+
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+# --- no texts ---
+
+
+def test_no_texts_keeps_them_out_of_every_byte(tmp_path: Path) -> None:
+    """Documents of a word each would be in the list of words; these have words that stay below --min-occurrences."""
+    texts = [f"{text} and so great was its ending" for text in reviews(40)]
+    run = make_run(texts, folder=tmp_path / "run", min_occurrences=3, keep_texts=False)
+    finish(run)
+    run.result().save(tmp_path / "run")
+    write_report(tmp_path / "run")
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "run").iterdir())
+    # A piece of three words is in no word of the list.
+    pieces = {" ".join(text.split()[i : i + 3]) for text in texts for i in range(len(text.split()) - 2)}
+    assert not [piece for piece in pieces if piece.encode() in everything]
+    reader = FinishedRun(tmp_path / "run")
+    rows = reader.evidence()
+    assert not reader.texts() and rows and {text for *_, text, _, _ in rows} == {""}
+    reader.close()
+
+
+def test_with_texts_the_same_search_finds_them(tmp_path: Path) -> None:
+    texts = [f"{text} and so great was its ending" for text in reviews(40)]
+    finish(make_run(texts, folder=tmp_path / "run", min_occurrences=3))
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "run").iterdir())
+    assert b"and so great was its ending" in everything
+
+
+def test_a_report_without_texts_says_so(tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run", keep_texts=False))
+    shown = page_data(tmp_path / "run")
+    assert shown["about"]["texts"] is False and shown["documents"] == []
+    piece = shown["evidence"][0]
+    assert sum(piece["counts"].values()) > 0 and not any(piece[kind] for kind in piece["counts"])
+
+
+def test_a_run_without_texts_resumes_to_the_same_result(tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run", keep_texts=False), rounds=3)
+    again = make_run(folder=tmp_path / "run", keep_texts=False, resume=True)
+    finish(again)
+    assert outcome(again) == explained()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_texts_are_not_added_or_dropped_on_the_way(first: bool, tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run", keep_texts=first), rounds=1)
+    with pytest.raises(RunFolderError, match="texts were"):
+        finish(make_run(folder=tmp_path / "run", keep_texts=not first, resume=True))
+
+
+def test_the_explainer_keeps_no_texts_where_asked(tmp_path: Path) -> None:
+    explainer = Explainer(predictor(), keep_texts=False, settings={"min_occurrences": 1, "stop_words": "none"})
+    explainer.explain(reviews(), out=tmp_path / "run")
+    assert b"film" in (tmp_path / "run" / journal.FILE).read_bytes()  # a word
+    reader = FinishedRun(tmp_path / "run")
+    assert not reader.texts()
+    reader.close()
+
+
+# --- finished, budgets, other models ---
+
+
+def test_a_result_says_whether_there_was_anything_left_to_do(tmp_path: Path) -> None:
+    run = make_run(folder=tmp_path / "run", budget=Budget(max_model_calls=100))
+    finish(run)
+    run.result().save(tmp_path / "run")
+    assert not run.result().finished and not is_finished(tmp_path / "run")
+    again = make_run(folder=tmp_path / "run", resume=True)
+    finish(again)
+    again.result().save(tmp_path / "run")
+    assert again.result().finished and is_finished(tmp_path / "run")
+    assert again.kept_result() == Result.load(tmp_path / "run")
+
+
+def test_a_broken_result_is_no_finished_run(tmp_path: Path) -> None:
+    run = make_run(folder=tmp_path / "run")
+    finish(run)
+    (tmp_path / "run" / result.FILE).write_text('{"schema": 1}')
+    assert not is_finished(tmp_path / "run")
+
+
+def test_a_finished_run_is_refused_to_another_model(tmp_path: Path) -> None:
+    run = make_run(folder=tmp_path / "run")
+    finish(run)
+    run.result().save(tmp_path / "run")
+    with pytest.raises(RunFolderError, match=r"model .* has changed"):
+        make_run(model=KeywordPredictor("great"), folder=tmp_path / "run", resume=True).kept_result()
+
+
+def test_labels_in_another_order_are_another_model(tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run"), rounds=1)
+    turned = predictor()
+    turned.labels = ("yes", "no")
+    with pytest.raises(RunFolderError, match="labels were no, yes, now yes, no"):
+        finish(make_run(model=turned, folder=tmp_path / "run", resume=True))
+
+
+def test_a_smaller_budget_loses_no_round(tmp_path: Path) -> None:
+    whole = finish(make_run(folder=tmp_path / "run"))[-1]
+    less = finish(make_run(folder=tmp_path / "run", resume=True, budget=Budget(max_model_calls=1)))[-1]
+    assert less.round == whole.round and less.explanations == whole.explanations
+
+
+def test_a_run_ended_by_its_budget_keeps_documents(tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run", budget=Budget(max_model_calls=400)))
+    reader = FinishedRun(tmp_path / "run")
+    assert reader.closed_rounds() and reader.texts() and not reader.evidence()
+    reader.close()
+
+
+def test_predictions_are_kept_in_pieces(tmp_path: Path, monkeypatch) -> None:
+    """A model that fails on the second piece is asked about that one only, afterwards."""
+    monkeypatch.setattr("anchorscope.run.PREDICTED_AT_ONCE", 10)
+    run = make_run(folder=tmp_path / "run")
+    kept = Journal.write_predictions
+
+    def fails_later(self: Journal, start: int, *rest: object) -> None:
+        if start >= 20:
+            raise StorageError("full")
+        kept(self, start, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Journal, "write_predictions", fails_later)
+    with pytest.raises(StorageError):
+        finish(run)
+    monkeypatch.setattr(Journal, "write_predictions", kept)
+    again = make_run(folder=tmp_path / "run", resume=True)
+    finish(again)
+    assert outcome(again) == explained()
+
+
+# --- model files ---
+
+
+@pytest.mark.parametrize("content", [b"", b"\x08\x07", b"(cos\nsystem\n"])
+def test_an_onnx_file_is_refused_unread(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(content)
+    with pytest.raises(ModelFileError, match=r"ONNX file.*module:function"):
+        load_predictor(str(tmp_path / "model.onnx"))
+
+
+# --- the command line ---
+
+MODEL = """
+import sys
+
+def model(texts):
+    print("the model talks")
+    return [[0.1, 0.9] if "great" in text else [0.8, 0.2] for text in texts]
+"""
+
+
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
+    (tmp_path / "talking.py").write_text(MODEL)
+    rows = "".join(f'"{text}"\n' for text in reviews(40))
+    (tmp_path / "docs.csv").write_text("text\n" + rows)
+    return tmp_path
+
+
+def explain(workplace: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "anchorscope.cli", "explain", "docs.csv", "--model", "talking:model"]
+    more = ["--labels", "no,yes", "--perturbator", "corpus", "--json", *options]
+    return subprocess.run([*command, *more], cwd=workplace, capture_output=True, text=True, check=False)
+
+
+def test_what_a_model_prints_in_a_worker_is_no_data(workplace: Path) -> None:
+    done = explain(workplace, "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["finished"] and "the model talks" in done.stderr
+
+
+def test_no_texts_on_the_command_line(workplace: Path) -> None:
+    done = explain(workplace, "--no-texts", "--out", "run", "-q")
+    assert done.returncode == 0, done.stderr
+    everything = b"".join(path.read_bytes() for path in (workplace / "run").iterdir())
+    assert not [text for text in reviews(40) if len(text.split()) > 2 and text.encode() in everything]
+    again = explain(workplace, "--out", "run", "--resume", "-q")
+    assert again.returncode == 2 and "texts were not kept, now they are" in again.stderr
+
+
+def test_settings_of_the_wrong_kind_are_one_sentence() -> None:
+    for given in ({"tau": None}, {"order": 3}, {"labels": "yes"}, {"tau_tilde": "no"}):
+        with pytest.raises(InputError, match="must be"):
+            replace(Settings(), **given)
