@@ -172,6 +172,13 @@ def test_the_rows_of_an_evaluation_are_the_aopc_of_their_lists(kept: KeptRun) ->
         assert [row.aopc for row in one.rows] == sorted((row.aopc for row in one.rows), reverse=True)
 
 
+def test_lime_and_shap_are_lists_like_any_other(kept: KeptRun) -> None:
+    one = evaluate([kept], labels=["yes"], against=["lime", "shap"], samples=60)["yes"]
+    for name in ("lime", "shap"):
+        assert one[name].aopc == pytest.approx(aopc(kept.predictor, kept.texts, one[name].terms, "yes"), abs=1e-12)
+        assert one[name].aopc > one["random"].aopc and {*one[name].terms} <= {*kept.candidates}
+
+
 def test_rankings_are_those_of_the_counts(kept: KeptRun) -> None:
     words = [t for text in kept.texts_of("yes") for t in terms(split(text)) if t]
     ranked = lists.by_frequency(kept, "yes")

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
 from anchorscope.cli import options
-from anchorscope.errors import InputError
+from anchorscope.errors import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from anchorscope.reproduction.driver import Plan
@@ -75,8 +75,13 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     stored = records.read(out)
     if not stored:
         raise InputError(f"There is no run in {out} to draw; make some first, without --draw.")
-    for path in write_page(stored, given.get("page", out / "reproduction.md"), png="page" not in given):
-        print(path, file=output)
+    try:
+        for path in write_page(stored, given.get("page", out / "reproduction.md"), png="page" not in given):
+            print(path, file=output)
+    except MissingPackageError as error:
+        if "draw" in given:
+            raise
+        say(given, f"The runs are stored, and can be drawn elsewhere with --draw: {error}")
     return 0
 
 

@@ -12,13 +12,15 @@ validation accuracy is kept, under ``models`` in the output folder; it is traine
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from anchorscope.answers import answered
+from anchorscope.embedded_model.huggingface import write_folder
 from anchorscope.errors import InputError, MissingPackageError, UnknownNameError
 from anchorscope.predictors import as_predictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor
@@ -58,10 +60,11 @@ def load(name: str, task: Task, workshop: Workshop) -> Predictor:
     from anchorscope.reproduction import finetune
 
     folder = workshop.folder / f"{task.name}__{name}"
-    if not (folder / "config.json").is_file():
-        rate = PRETRAINED_RATE if name in workshop.pretrained else RATES[name]
-        base = _base(name, workshop)
-        finetune.finetune(base, task, folder, workshop.device, epochs=workshop.epochs, rate=rate)
+    with _one_at_a_time(workshop, f"{task.name}__{name}"):
+        if not (folder / "config.json").is_file():
+            rate = PRETRAINED_RATE if name in workshop.pretrained else RATES[name]
+            base = _base(name, workshop)
+            finetune.finetune(base, task, folder, workshop.device, epochs=workshop.epochs, rate=rate)
     return HuggingFacePredictor.from_folder(folder, device=workshop.device)
 
 
@@ -90,24 +93,32 @@ def _base(name: str, workshop: Workshop) -> Path:
     if name in workshop.pretrained:
         return workshop.pretrained[name]
     folder = workshop.folder / f"{name}-pretrained"
-    if not (folder / "config.json").is_file():
-        if name == "small-bert":
-            from anchorscope.embedded_model.huggingface import write_folder
-
-            write_folder(folder)
-        elif not workshop.corpus:
-            raise InputError(
-                "The deberta model is trained from text first: name text files with --corpus, or a folder with a "
-                "pretrained model with --pretrained deberta=FOLDER."
-            )
-        else:
-            from anchorscope.reproduction.pretrain import pretrain
-
-            pretrain(
-                workshop.corpus,
-                folder,
-                device=workshop.device,
-                steps=workshop.pretraining_steps,
-                deadline=workshop.deadline,
-            )
+    with _one_at_a_time(workshop, folder.name):
+        if not (folder / "config.json").is_file():
+            _pretrain(name, folder, workshop)
     return folder
+
+
+def _pretrain(name: str, folder: Path, workshop: Workshop) -> None:
+    if name == "small-bert":
+        write_folder(folder)
+        return
+    if not workshop.corpus:
+        raise InputError(
+            "The deberta model is trained from text first: name text files with --corpus, or a folder with a "
+            "pretrained model with --pretrained deberta=FOLDER."
+        )
+    from anchorscope.reproduction.pretrain import pretrain
+
+    steps, deadline = workshop.pretraining_steps, workshop.deadline
+    pretrain(workshop.corpus, folder, device=workshop.device, steps=steps, deadline=deadline)
+
+
+@contextmanager
+def _one_at_a_time(workshop: Workshop, name: str) -> Iterator[None]:
+    """Several processes may share the work of a pass; a model is trained by the first that needs it."""
+    from filelock import FileLock
+
+    workshop.folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(workshop.folder / f"{name}.lock"):
+        yield

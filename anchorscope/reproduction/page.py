@@ -25,6 +25,17 @@ REFERENCE = """\
 """
 """Minutes on eight A40 GPUs, means of five seeds, in the files of the paper's authors."""
 
+HOW_TO = """\
+    anchorscope reproduce --quick --out OUT                                   # minutes, two cores, no data needed
+    anchorscope reproduce --data DATA --out OUT --models logistic-regression
+    anchorscope reproduce --data DATA --out OUT --models small-bert deberta --device cuda --corpus TEXTS --deadline 540
+    anchorscope reproduce --draw --out OUT --page docs/reproduction.md
+
+The third line is given again until no run is left; each call goes on where the last one stopped. `--tasks`,
+`--settings`, `--seeds` and `--documents` choose a part. Processes with different seeds may share one OUT. The files in
+OUT/runs are all that is drawn from: those of several machines can be copied into one folder.
+"""
+
 PREFIX = "reproduction_"
 ENOUGH = 1000
 """With fewer documents the page calls itself a small pass."""
@@ -79,6 +90,8 @@ def page(summary: Summary, files: Sequence[str]) -> str:
         "## Accuracy drop\n",
         "Points of accuracy lost on the documents of the other label when the sentence is appended.\n",
         _drops(summary),
+        "## How to repeat it\n",
+        HOW_TO,
         "## Files\n",
         "".join(f"- [{name}](data/{name})\n" for name in files),
     ]

@@ -41,7 +41,7 @@ def write(out: Path, key: Key, record: Record) -> None:
     """Store a run's record."""
     folder = out / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / (key.file + ".part")
+    draft = folder / f"{key.file}.{os.getpid()}.part"
     values = {"schema": SCHEMA, "task": key.task, "model": key.model, "setting": key.setting, "seed": key.seed}
     draft.write_text(json.dumps({**values, **record}, allow_nan=False) + "\n", encoding="utf-8")
     os.replace(draft, folder / key.file)
