@@ -6,6 +6,8 @@ bfloat16 differs from the CPU's in the third digit, so a model on a card has a f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
@@ -44,3 +46,17 @@ def to_device(model: Any, device: str) -> Any:
     import torch
 
     return model.to(device, torch.bfloat16 if is_card(device) else torch.float32).eval()
+
+
+@contextmanager
+def answering(device: str) -> Iterator[None]:
+    """No gradients; and on a card no kernel of attention that is planned anew for every shape, as cuDNN's is."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    with torch.inference_mode():
+        if not is_card(device):
+            yield
+            return
+        with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
+            yield

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.devices import checked_device, is_card, on_device, to_device
+from anchorscope.devices import answering, checked_device, is_card, on_device, to_device
 from anchorscope.errors import InputError, MissingPackageError, ModelFileError
 from anchorscope.perturbators.windows import Batch, Layout, batches, gather, windows
 from anchorscope.types import Proposals, Words
@@ -97,7 +97,7 @@ class MaskedLMPerturbator:
         pieces, attention, masked = (
             torch.from_numpy(array).to(self.device) for array in (batch.pieces, batch.attention, batch.masked)
         )
-        with torch.inference_mode(), _head_at(self._model, masked):
+        with answering(self.device), _head_at(self._model, masked):
             scores = self._model(input_ids=pieces, attention_mask=attention).logits[0]
             best, found = (scores.float() + self._closed).topk(self._n)
             return best.softmax(-1), found

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.answers import answered, brief
-from anchorscope.devices import checked_device, is_card, on_device, to_device
+from anchorscope.devices import answering, checked_device, is_card, on_device, to_device
 from anchorscope.errors import InputError, ModelFileError
 from anchorscope.predictors.encoding import encoder
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
@@ -95,7 +95,7 @@ class HuggingFacePredictor:
         by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
         batches = [by_length[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
         groups = ([_well_formed(texts[number]) for number in batch] for batch in batches)
-        with torch.inference_mode():  # nothing is waited for until all batches are on their way
+        with answering(self.device):  # nothing is waited for until all batches are on their way
             logits = [self._logits(inputs) for inputs in self._encoded(groups)]
             probabilities = torch.cat(logits).double().softmax(dim=-1).cpu().numpy()
         rows = np.empty((len(texts), len(self.labels)))
