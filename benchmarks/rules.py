@@ -16,8 +16,6 @@ import argparse
 import csv
 import json
 import os
-import platform
-import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -37,7 +35,7 @@ from anchorscope.read import read_texts
 from anchorscope.run import Run
 from anchorscope.settings import preset
 from anchorscope.types import Predictor, Snapshot
-from benchmarks import classifiers, tasks
+from benchmarks import classifiers, tasks, written
 
 _CANDIDATES = {"stop_words": "short", "min_occurrences": 5}
 _SCAN = {"strategy": "scan", "round_size": 256}
@@ -163,6 +161,22 @@ def table(rows: list[dict[str, Any]], kind: str) -> Table:
     return shown
 
 
+def summary(rows: list[dict[str, Any]]) -> Table:
+    """Of every rule and kind the mean and the least share, and how many columns are above and below the baseline."""
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    shown = Table("rule", *(f"{kind}: {what}" for kind in kinds for what in ("mean", "least", "+", "-")))
+    for rule in dict.fromkeys(row["rule"] for row in rows):
+        cells: list[str] = []
+        for kind in kinds:
+            mine = [row for row in rows if row["kind"] == kind]
+            shares, other = _shares(mine, rule), _shares(mine, BASELINE)
+            means = [float(np.mean([*seeds.values()])) for seeds in shares.values()]
+            marks = [_mark(seeds, other.get(column, {})) for column, seeds in shares.items()]
+            cells += [f"{np.mean(means):.3f}", f"{min(means):.2f}", str(marks.count("+")), str(marks.count("-"))]
+        shown.add_row(rule, *cells)
+    return shown
+
+
 def _shares(rows: list[dict[str, Any]], rule: str) -> dict[tuple[str, str], dict[int, float]]:
     """The share of a rule by (task, class) and seed."""
     found: dict[tuple[str, str], dict[int, float]] = {}
@@ -199,6 +213,7 @@ def main() -> None:
             Console(stderr=True).print(f"{done['kind']} {done['task']} seed {done['seed']}: done")
     for kind in dict.fromkeys(row["kind"] for row in rows):
         Console(width=220).print(table(rows, kind))
+    Console(width=220).print(summary(rows))
 
 
 def _arguments() -> argparse.Namespace:
@@ -221,13 +236,11 @@ def _arguments() -> argparse.Namespace:
 def write(rows: list[dict[str, Any]], arguments: argparse.Namespace) -> None:
     """The rows as CSV, and beside them what they were made with."""
     with arguments.out.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
     names = ("kinds", "tasks", "perturbator", "device", "documents", "seeds", "processes")
-    facts = {name: getattr(arguments, name) for name in names}
-    facts |= {"machine": platform.processor() or platform.machine(), "cores": os.cpu_count(), "commit": commit}
+    facts = {**{name: getattr(arguments, name) for name in names}, **written.facts()}
     arguments.out.with_suffix(".json").write_text(json.dumps(facts, indent=1) + "\n")
 
 
