@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check browser bench clean
+.PHONY: demo test check browser bench reliability clean
 
 demo: .venv/demo.installed
 	$(BIN)/anchorscope demo
@@ -28,7 +28,15 @@ bench: .venv/test.installed
 	$(BIN)/python -m benchmarks.ideas $(TASKS) --perturbator corpus
 	$(BIN)/python -m benchmarks.ideas $(TASKS) --perturbator embedded --documents 100 --seeds 1 --min-occurrences 1
 	$(BIN)/python -m benchmarks.breakdown $(TASKS)
+	$(BIN)/python -m benchmarks.settled $(TASKS)
+	$(if $(CORPUS),$(BIN)/python -m benchmarks.growth --data $(CORPUS))
 	env -u OMP_NUM_THREADS $(BIN)/python -m benchmarks.first_answer
+
+# The table of docs/reliability.md: some hours on two cores; the full disk needs root, as a file system is mounted.
+STUDIES := kills same faults bad_answers poison fuzz writers full_disk memory model_files live_page soak
+reliability: .venv/reliability.installed
+	for study in $(STUDIES); do $(BIN)/python -m reliability.$$study || exit 1; done
+	$(BIN)/python -m reliability.page
 
 check: .venv/test.installed
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ from anchorscope.anchor import Test
 from anchorscope.aopc import Removals
 from anchorscope.collection import Collection
 from anchorscope.errors import AnchorscopeError, ModelError
+from anchorscope.hiding import Hidden
 from anchorscope.ledger import Ledger
 from anchorscope.race import priority
 from anchorscope.schedule import Engine, Sampling
@@ -55,9 +56,9 @@ def samples_of_terms(
     return rows, cost
 
 
-def without_texts(rows: Sequence[Row]) -> list[Row]:
+def without_texts(rows: Sequence[Row], hidden: Hidden) -> list[Row]:
     """The same samples, counted but not shown."""
-    return [(*row[:5], "", *row[6:]) for row in rows]
+    return [(*row[:3], hidden.hide(row[2], row[3]), row[4], "", *row[6:]) for row in rows]
 
 
 def texts_of_terms(collection: Collection, ledger: Ledger, snapshot: Snapshot) -> list[tuple[int, str]]:

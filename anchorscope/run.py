@@ -39,6 +39,7 @@ from anchorscope.collection import (
     sample,
 )
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
+from anchorscope.hiding import Hidden
 from anchorscope.journal import FILE, FinishedRun, Journal, refuse_busy
 from anchorscope.ledger import Ledger
 from anchorscope.patience import Patience, Patient
@@ -223,6 +224,7 @@ class Run:
         strategy = Race(collection, settings) if settings.strategy == "race" else Scan(collection, settings)
         ledger = Ledger(collection, strategy, settings.credit)
         closed = journal.closed_rounds() if journal else {}
+        hidden = None if self._keep_texts else Hidden([document.text for document in collection.documents])
         number = 0
         cost += clock.spent()
         try:
@@ -235,7 +237,7 @@ class Run:
                     break
                 if number in closed:
                     assert journal is not None
-                    verdicts, spent = journal.read_round(number), closed[number]
+                    verdicts, spent = _shown(journal.read_round(number), hidden), closed[number]
                     self._check_replay(number, round_.units, verdicts)
                 else:
                     verdicts, spent = self._judge(backend, round_.units, collection)
@@ -244,14 +246,15 @@ class Run:
                 ledger.add(round_, verdicts)
                 if journal and number not in closed:
                     terms = ledger.terms_of(verdicts).tolist()
-                    journal.write_round(number, round_, zip(verdicts, terms), strategy.prefixes(), spent)
+                    written = zip(_hidden(verdicts, hidden), terms)
+                    journal.write_round(number, round_, written, strategy.prefixes(), spent)
                 cost, number = cost + spent, number + 1
                 snapshot = self._view(collection, strategy, ledger, number, cost)
                 if journal:
                     journal.write_moment(number, evidence.moment(snapshot))
                 yield snapshot
             if journal and self._last and journal.meta().get("evidence") != number:
-                cost += self._write_evidence(journal, engine, collection, ledger, self._last, cost)
+                cost += self._write_evidence(journal, engine, collection, ledger, self._last, cost, hidden)
             self._finished = complete
             yield replace(self._view(collection, strategy, ledger, number, cost + clock.spent()), finished=True)
         finally:
@@ -278,7 +281,14 @@ class Run:
             raise _about(error, f"a perturbed text of document {key}") from error.__cause__
 
     def _write_evidence(
-        self, journal: Journal, engine: Engine, collection: Collection, ledger: Ledger, shown: Snapshot, cost: Cost
+        self,
+        journal: Journal,
+        engine: Engine,
+        collection: Collection,
+        ledger: Ledger,
+        shown: Snapshot,
+        cost: Cost,
+        hidden: Hidden | None,
     ) -> Cost:
         """Write down what a report shows besides counts; what that took.
 
@@ -288,10 +298,10 @@ class Run:
         if not self._budget.is_spent(cost):
             rows, of_samples = evidence.samples_of_terms(engine, collection, ledger, shown, self._settings.tau)
             curves, of_curves = evidence.aopc_curves(self._predictor, collection, shown, self._settings.seed)
-            journal.write_evidence(rows if self._keep_texts else evidence.without_texts(rows))
+            journal.write_evidence(rows if hidden is None else evidence.without_texts(rows, hidden))
             journal.begin({"aopc": curves, "evidence": shown.round})
             spent = of_samples + of_curves
-        if self._keep_texts:
+        if hidden is None:
             journal.write_texts(evidence.texts_of_terms(collection, ledger, shown))
         return spent
 
@@ -437,6 +447,21 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if settings_then[name] != value
     ]
     return found
+
+
+def _hidden(verdicts: Sequence[Verdict], hidden: Hidden | None) -> Sequence[Verdict]:
+    """The verdicts as they are written down."""
+    if hidden is None:
+        return verdicts
+    return [replace(v, position=hidden.hide(v.document, v.position)) for v in verdicts]
+
+
+def _shown(verdicts: list[Verdict], hidden: Hidden | None) -> list[Verdict]:
+    """The verdicts as they were before they were written down."""
+    if hidden is None:
+        return verdicts
+    shown = [replace(v, position=hidden.show(v.document, v.position)) for v in verdicts]
+    return sorted(shown, key=lambda v: (v.document, v.position))
 
 
 def _about(error: ModelError, what: str) -> ModelError:

@@ -101,7 +101,7 @@ def main() -> int:
         f"{len(KINDS) + 1} kinds of bad predictor output",
         "as many named errors, 0 silent; what came before is kept, and resumes to the same result",
         given.seed,
-        given.quick,
+        not given.in_full,
     )
     with tempfile.TemporaryDirectory(prefix="anchorscope-answers-") as scratch:
         return ask_all(study, Path(scratch))

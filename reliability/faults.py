@@ -68,7 +68,7 @@ def main() -> int:
         "a predictor failing at 1%, 5%, 20% of its calls, timeouts, rate limits",
         "the same result as without faults; at most 1.1/(1-p) calls",
         given.seed,
-        given.quick,
+        not given.in_full,
     )
     with tempfile.TemporaryDirectory(prefix="anchorscope-faults-") as scratch:
         return compare(study, Path(scratch), 60 if given.quick else given.documents)

@@ -31,7 +31,7 @@ def main() -> int:
         "the disk is full at 20 points",
         "a clean error; the journal opens; resume gives the same result",
         given.seed,
-        given.quick,
+        not given.in_full,
     )
     if os.geteuid() != 0:
         print("A file system can be mounted by root only: nothing was measured.")

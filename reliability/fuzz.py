@@ -360,7 +360,7 @@ def a_skops() -> bytes:
 
 def main() -> int:
     """Run the study; or, with --atheris, one of its parts in this process."""
-    parser = options(__doc__, inputs=100_000, only="", minutes_each=60.0, processes=2)
+    parser = options(__doc__, inputs=100_000, only="", minutes_each=12.0, processes=2)
     parser.add_argument("--atheris", choices=["result", "journal"], help="fuzz one reader with atheris, and exit")
     given_ = parser.parse_args()
     if given_.atheris:
@@ -371,7 +371,7 @@ def main() -> int:
         f"{n_inputs:,} fuzzed inputs to every parser",
         "only documented errors",
         given_.seed,
-        given_.quick or bool(given_.only),
+        not given_.in_full,
     )
     names = [name for name in NAMES if given_.only in name]
     task = partial(fuzz_one, n_inputs=n_inputs, seed=study.seed, seconds=60 * given_.minutes_each)

@@ -34,7 +34,7 @@ def main() -> int:
         "kill -9 at random moments, then resume",
         "every result.json is byte-identical but for the cost; at most one round repeated a kill",
         given.seed,
-        given.quick,
+        not given.in_full,
     )
     with tempfile.TemporaryDirectory(prefix="anchorscope-kills-") as scratch:
         return campaign(study, Path(scratch), n_trials, given.documents)

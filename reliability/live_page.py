@@ -136,7 +136,7 @@ def main() -> int:
         "no token, wrong token, wrong Host, wrong Origin, path tricks, 1,000 connections, slow clients",
         "refused; the page keeps answering others",
         given.seed,
-        given.quick,
+        not given.in_full,
     )
     with tempfile.TemporaryDirectory(prefix="anchorscope-live-") as scratch, served(Path(scratch)) as site:
         knock(study, site)

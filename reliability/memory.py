@@ -34,7 +34,7 @@ def main() -> int:
         f"memory over {n_documents:,} documents",
         f"at most {CEILING_MB} MB beside the texts, flat from round to round",
         given.seed,
-        given.quick,
+        not given.in_full,
     )
     with tempfile.TemporaryDirectory(prefix="anchorscope-memory-") as scratch:
         path = Path(scratch) / "documents.csv"

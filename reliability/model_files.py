@@ -188,7 +188,7 @@ print(EmbeddedPerturbator(folder=Path(".")).propose([words], [np.array([True, Fa
 def main() -> int:
     """Run the study."""
     given = options(__doc__).parse_args()
-    study = Study("model_files", "malicious model files of each kind", "no code runs", given.seed, given.quick)
+    study = Study("model_files", "malicious model files of each kind", "no code runs", given.seed, not given.in_full)
     for kind, (option, make) in FILES.items():
         if given.quick and ("Hugging Face" in kind or "masked-lm" in kind):
             continue  # torch takes seconds to import

@@ -62,7 +62,11 @@ def main() -> int:
     """Run the study."""
     given = options(__doc__).parse_args()
     study = Study(
-        "poison", f"{N} poison documents of {len(KINDS)} kinds", "0 crashes; processed + skipped = 100", 0, given.quick
+        "poison",
+        f"{N} poison documents of {len(KINDS)} kinds",
+        "0 crashes; processed + skipped = 100",
+        0,
+        not given.in_full,
     )
     with tempfile.TemporaryDirectory(prefix="anchorscope-poison-") as scratch:
         return feed(study, Path(scratch))

@@ -76,7 +76,7 @@ def main() -> int:
         "batch sizes 1, 64, 256 x threads 1, 2 x workers 1, 2 x permutations of the input",
         "one and the same result",
         given.seed,
-        given.quick,
+        not given.in_full,
     )
     combinations = list(itertools.product(BATCHES, THREADS, WORKERS, ORDERS))
     for batch, threads, workers, order in combinations[:: 11 if given.quick else 1]:

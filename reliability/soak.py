@@ -60,7 +60,7 @@ def main() -> int:
         "repeated runs, kills and resumes",
         "no growth of memory, files or descriptors; every result the same",
         given.seed,
-        given.quick,
+        not given.in_full,
     )
     with tempfile.TemporaryDirectory(prefix="anchorscope-soak-") as scratch:
         return soak(study, Path(scratch), 60 * (0.5 if given.quick else given.minutes), given.documents)

@@ -58,9 +58,20 @@ class Study:
         return 0 if reached else 1
 
 
-def options(description: str | None, **defaults: Any) -> argparse.ArgumentParser:
+class Options(argparse.ArgumentParser):
+    """Options that tell whether the study is run in full: no number of it is another one than the default."""
+
+    def parse_args(self, *args: Any, **kwargs: Any) -> Any:
+        """The options, and ``in_full``."""
+        given = super().parse_args(*args, **kwargs)
+        chosen = [a for a in self._actions if a.dest not in ("help", "seed", "processes")]
+        given.in_full = all(getattr(given, action.dest) == action.default for action in chosen)
+        return given
+
+
+def options(description: str | None, **defaults: Any) -> Options:
     """The options that every script has."""
-    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
+    parser = Options(description=(description or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="the small form; nothing is written")
     parser.add_argument("--seed", type=int, default=0)
     for name, value in defaults.items():

@@ -49,7 +49,7 @@ def main() -> int:
         "10 processes on one run folder",
         "one writes, nine refused within a second, nothing corrupted",
         given.seed,
-        given.quick,
+        not given.in_full,
     )
     with tempfile.TemporaryDirectory(prefix="anchorscope-writers-") as scratch:
         return contend(study, Path(scratch), 1 if given.quick else given.times)

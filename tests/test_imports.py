@@ -16,7 +16,7 @@ PACKAGE = Path(anchorscope.__file__).parent
 
 VALUES = {"types", "errors", "devices"}
 METHOD = {"registry", "read", "words", "streams", "anchor", "tally", "scores", "bounds", "fills", "aopc", "answers"}
-METHOD |= {"posterior", "progress", "credit"}
+METHOD |= {"posterior", "progress", "credit", "hiding"}
 PLANS = {"schedule", "settings", "collection", "holders", "scan", "race", "journal", "ledger", "evidence", "patience"}
 ADAPTERS = {"predictors", "perturbators", "backends", "embedded_model"}
 RUNS = {"run", "result", "estimate"}

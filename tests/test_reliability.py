@@ -26,7 +26,13 @@ from anchorscope.result import Result
 from anchorscope.run import Budget, Run, is_finished
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor
-from reliability import fuzz, poison
+from reliability import fuzz, page, poison
+
+
+def test_the_page_shows_what_was_measured() -> None:
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.with_table(text) == text, "run: python -m reliability.page"
+
 
 # --- poison documents ---
 
@@ -154,6 +160,24 @@ def test_no_texts_keeps_them_out_of_every_byte(tmp_path: Path) -> None:
     rows = reader.evidence()
     assert not reader.texts() and rows and {text for *_, text, _, _ in rows} == {""}
     reader.close()
+
+
+def test_no_texts_keeps_the_order_of_the_words_out_too(tmp_path: Path) -> None:
+    """With texts, the terms of a document in the order of their positions are its tested words in theirs."""
+    texts = ["great film bad cast dull plot slow fine", "slow dull cast great bad fine plot film"]
+
+    def told(folder: str, keep_texts: bool) -> list[str]:
+        finish(make_run(texts, folder=tmp_path / folder, keep_texts=keep_texts))
+        with sqlite3.connect(tmp_path / folder / journal.FILE) as db:
+            query = "SELECT term FROM verdicts v JOIN terms t ON t.number = v.term WHERE document = ? ORDER BY position"
+            rows = [[t for (t,) in db.execute(query.replace("SELECT term", "SELECT t.term"), (d,))] for d in (0, 1)]
+        db.close()
+        return sorted(" ".join(row) for row in rows)
+
+    assert told("with", True) == sorted(texts)
+    without = told("without", False)
+    assert not set(without) & set(texts)
+    assert [sorted(text.split()) for text in without] == [sorted(text.split()) for text in texts]
 
 
 def test_with_texts_the_same_search_finds_them(tmp_path: Path) -> None:
