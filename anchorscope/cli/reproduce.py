@@ -18,7 +18,7 @@ QUICK: Mapping[str, Any] = {
     "tasks": ["rotten-tomatoes"],
     "models": ["logistic-regression"],
     "seeds": [42, 84],
-    "documents": 60,
+    "documents": 150,
     "perturbator": "mask-token",
 }
 """What --quick runs unless told otherwise: minutes on two cores, with the data of the demo."""
@@ -71,7 +71,8 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     out: Path = given["out"]
     if "draw" not in given:
         outcome = reproduce(plan(given), lambda sentence: say(given, sentence))
-        say(given, f"{outcome.made} runs made, {outcome.left} left.")
+        cannot = f", {len(outcome.left_out)} of them cannot be made here" if outcome.left_out else ""
+        say(given, f"{outcome.made} runs made, {outcome.left} left{cannot}.")
     stored = records.read(out)
     if not stored:
         raise InputError(f"There is no run in {out} to draw; make some first, without --draw.")
