@@ -18,6 +18,7 @@ browser:
 
 # The tables of docs/performance.md: hours on one core, and gigabytes in .cache for the tools that we compare with.
 # DATA=FOLDER adds the tasks that come as files (benchmarks/tasks.py says which); without it there are the film reviews.
+# CORPUS=FOLDER adds the table of growth, from a folder of plain texts (benchmarks/growth.py).
 DATA ?=
 TASKS := $(if $(DATA),--data $(DATA),--tasks rotten-tomatoes)
 bench: export OMP_NUM_THREADS := 1

@@ -8,6 +8,9 @@ long finished.
     gain      the total of the gains
     sq, av    the square root of the total A of the anchors; A / N
     pr        q~ of A, with the total T+ of the anchors of all words from the same draw
+
+The intervals of pr are too short: what rare anchors bring is far from normal, T+ comes out too low, and its error is
+one for all words.
 """
 
 from __future__ import annotations

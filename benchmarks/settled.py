@@ -1,6 +1,6 @@
 """How many tests until a race is settled, from 41 thousand to 41 million candidate occurrences?
 
-    OMP_NUM_THREADS=1 python -m benchmarks.settled --data FOLDER [--task corona] [--occurrences 41000 … 41000000]
+    OMP_NUM_THREADS=1 python -m benchmarks.settled --data FOLDER [--tasks corona] [--occurrences 41000 … 41000000]
 
 Every candidate occurrence of a task is tested once, for real (a scan, a linear classifier, the perturbator ``corpus``).
 Larger collections are drawn from these documents with replacement, each copy with a key, and so a priority, of its own
@@ -197,17 +197,9 @@ def table(rows: list[dict[str, Any]]) -> Table:
     return shown
 
 
-def main() -> None:
-    """Judge the task, then race on ever larger collections made from it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--task", default="corona", choices=tasks.NAMES)
-    parser.add_argument("--occurrences", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument("--regrets", type=float, nargs="+", default=[0.05, 0.02])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--out", type=Path)
-    arguments = parser.parse_args()
-    judged = judge(tasks.load(arguments.task, arguments.data, 10**9), min(arguments.occurrences))
+def study(name: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Judge a task, then race on ever larger collections made from it; the rows are written as they come."""
+    judged = judge(tasks.load(name, arguments.data, 10**9), min(arguments.occurrences))
     rows: list[dict[str, Any]] = []
     for size in arguments.occurrences:
         for seed in range(arguments.seeds):
@@ -215,9 +207,23 @@ def main() -> None:
             for regret in arguments.regrets:
                 settings = preset("fast", regret=regret, seed=seed)
                 rows += [{"size": size, **row} for row in race(judged, collection, originals, settings)]
-            written.write(f"settled_{arguments.task}", arguments, rows)
-        Console(stderr=True).print(f"{size:,} occurrences done")
-    Console(width=200).print(table(rows))
+            written.write(f"settled_{name}", arguments, rows)
+        Console(stderr=True).print(f"{name}: {size:,} occurrences done")
+    return rows
+
+
+def main() -> None:
+    """A study of each task."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--tasks", nargs="+", default=["corona"], choices=tasks.NAMES)
+    parser.add_argument("--occurrences", type=int, nargs="+", default=list(SIZES))
+    parser.add_argument("--regrets", type=float, nargs="+", default=[0.05, 0.02])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    for name in arguments.tasks:
+        Console(width=200).print(table(study(name, arguments)), name)
 
 
 if __name__ == "__main__":

@@ -176,16 +176,16 @@ def test_the_documents_of_a_word_are_found_however_far_they_are() -> None:
 
 @lru_cache(maxsize=1)
 def races(
-    effects: str = "drivers", n: int = N_CORPORA
+    effects: str = "drivers", n: int = N_CORPORA, aggregation: str = "gain"
 ) -> list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray, int]]:
     """For each random corpus: stated and true regret, memberships and true members, coverage, documents tested."""
     race.START = 64
     answers = []
     for seed in range(n):
         corpus = Corpus(1000 + seed, effects=EFFECTS[effects])
-        strategy, tally, n_documents = corpus.run(settings(seed=seed))
-        truth = scores.gain(corpus.final_tally())[0]
-        values = scores.gain(strategy.counted(tally))[0]
+        strategy, tally, n_documents = corpus.run(settings(seed=seed, aggregation=aggregation))
+        score = scores.aggregation(aggregation)
+        truth, values = score(corpus.final_tally())[0], score(strategy.counted(tally))[0]
         standing = strategy.standing(tally)
         shown, best = (scores.ranking(x, tally.occurrences[0])[:K] for x in (values, truth))
         regret = (truth[best].sum() - truth[shown].sum()) / truth[best].sum()
@@ -230,6 +230,13 @@ def test_intervals_and_regret_hold_where_words_differ_in_another_way(effects: st
     assert abs(covered.mean() - LEVEL) <= 1.96 * np.sqrt(LEVEL * (1 - LEVEL) / len(covered))
     stated, true = (np.array([answer[i] for answer in answers]) for i in (0, 1))
     assert true.mean() <= stated.mean() + 2 * (true - stated).std(ddof=1) / np.sqrt(len(true))
+
+
+@pytest.mark.parametrize("aggregation", ["sq", "av"])
+def test_intervals_of_counts_of_anchors_cover_at_least_at_their_level(aggregation: str) -> None:
+    """Counts are no normal distribution: intervals may be too wide, but for the error of measuring not too short."""
+    covered = np.concatenate([answer[4] for answer in races("drivers", N_CORPORA // 4, aggregation)])
+    assert covered.mean() >= LEVEL - 1.96 * np.sqrt(LEVEL * (1 - LEVEL) / len(covered))
 
 
 def test_what_cannot_be_raced_is_refused() -> None:
