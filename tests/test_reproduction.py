@@ -231,7 +231,6 @@ def a_plan(out: Path, data: Path, **given) -> driver.Plan:
         "perturbator": "mask-token",
         "workshop": models.Workshop(out / "models"),
         "top_k": 5,
-        "round_size": 8,
     }
     return driver.Plan(out=out, data=data, **{**plain, **given})
 

@@ -23,8 +23,6 @@ QUICK: Mapping[str, Any] = {
 }
 """What --quick runs unless told otherwise: minutes on two cores, with the data of the demo."""
 
-QUICK_ROUND = 8
-
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """The options of this command."""
@@ -112,7 +110,6 @@ def plan(given: Mapping[str, Any]) -> Plan:
         perturbator=chosen.get("perturbator", "embedded"),
         workshop=workshop,
         deadline=deadline,
-        round_size=QUICK_ROUND if "quick" in given else None,
     )
 
 

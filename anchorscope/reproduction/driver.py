@@ -63,7 +63,6 @@ class Plan:
     deadline: float = float("inf")
     training: int | None = None
     top_k: int = grid.TOP_K
-    round_size: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse names that stand for nothing, before anything is computed."""
@@ -151,8 +150,8 @@ class _Place:
     def record(self, key: Key) -> dict[str, Any] | None:
         """Make a run; None if the deadline stopped it."""
         plan, setting = self._plan, grid.SETTINGS[key.setting]
-        settings = setting.settings(key.seed, plan.top_k, plan.round_size)
         rows = self._task.explained(plan.documents, setting.longest)
+        settings = setting.settings(key.seed, plan.top_k, round_size(len(rows)))
         found = measure(
             self._predictor,
             _perturbator(plan, settings.top_n),
@@ -182,6 +181,15 @@ class _Place:
             for label, sentence in sentences
         ]
         records.write(self._plan.out, key, {"sentences": found, "made": self.made_with(), "accuracy": self._accuracy})
+
+
+def round_size(n_documents: int) -> int:
+    """Documents a round: filters and tau-tilde learn from closed rounds, so even a small pass needs many.
+
+    >>> round_size(100), round_size(1000), round_size(7000)
+    (4, 31, 64)
+    """
+    return max(4, min(64, n_documents // 32))
 
 
 def _perturbator(plan: Plan, top_n: int) -> Perturbator:

@@ -42,8 +42,8 @@ class Setting:
     longest: int = LONGEST
 
     def settings(self, seed: int, top_k: int = TOP_K, round_size: int | None = None) -> Settings:
-        """The settings of a run."""
-        rounds = {} if round_size is None else {"round_size": round_size}
+        """The settings of a run; the size of a round is a scan's."""
+        rounds = {} if round_size is None or self.preset == "fast" else {"round_size": round_size}
         return preset(self.preset, seed=seed, top_k=top_k, **{**self.given, **rounds})
 
 
