@@ -136,6 +136,8 @@ def page(rows: Sequence[Mapping[str, Any]]) -> str:
     others = [tau for combo, tau in taus.items() if combo != PAPERS]
     by_seed = seed_agreement(of[PAPERS])
     boxes = sorted({(row["task"], row["label"]) for row in rows})
+    names = [*dict.fromkeys(row["task"] for row in rows)]
+    missing = [" with ".join(c) for c in product(PERTURBATORS, KEEPS) if c not in {combo[:2] for combo in combos}]
     settings = f"{rows[0]['documents']} documents a task, {len({row['seed'] for row in rows})} seeds"
     head = f"| perturbator | keep | test | {' | '.join(AGGREGATIONS)} | order of the paper's | agreement |"
     shared = [means(of[combo], AGGREGATIONS) for combo in combos if combo[1] == "shared"]
@@ -148,8 +150,8 @@ def page(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(
         [
             "# Does the order of the aggregations survive?\n",
-            "This page is written by `python -m benchmarks.aggregations`; its rows are in "
-            "[data/aggregations.csv](data/aggregations.csv).\n",
+            f"This page is written by `python -m benchmarks.aggregations --data FOLDER --tasks {' '.join(names)} "
+            f"--documents {rows[0]['documents']}`; its rows are in [data/aggregations.csv](data/aggregations.csv).\n",
             "The paper compares its aggregations under one perturbator, one keep policy and one test. Here all three "
             "change. A cell is the AOPC^20 of an aggregation as a share of the one-at-a-time oracle's, the mean over "
             f"{len(boxes)} boxes ({', '.join(f'{task} {label}' for task, label in boxes)}) and seeds: logistic "
@@ -160,6 +162,7 @@ def page(rows: Sequence[Mapping[str, Any]]) -> str:
             "|" + "---|" * (5 + len(AGGREGATIONS)),
             *lines,
             "",
+            *([f"Not run: {', '.join(missing)} (a pass of the model a sample).\n"] if missing else []),
             f"Over the {len(others)} other combinations the agreement is {np.mean(others):.2f} on average, from "
             f"{min(others):.2f} to {max(others):.2f}"
             + (f"; two seeds of the first one agree at {by_seed:.2f}." if by_seed is not None else ".")

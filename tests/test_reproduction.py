@@ -344,6 +344,23 @@ def test_without_records_nothing_is_claimed() -> None:
         assert finding.verdict == rules.UNTESTABLE, finding.claim.name
 
 
+# --- the study of aggregations ---
+
+
+def test_the_study_of_aggregations_compares_orders(data: Path) -> None:
+    """Of three pairs two are in the same order and one is not: 1/3; great words rank above bad ones."""
+    from benchmarks import aggregations
+
+    assert aggregations.agreement({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}) == pytest.approx(1 / 3)
+    assert aggregations.agreement({"a": 1, "b": 1}, {"a": 2, "b": 2}) == 1
+    task = tasks.load("corona", data)
+    texts = [text for text, _ in task.explained(24)]
+    model = models.load("logistic-regression", task, models.Workshop(Path()))
+    found = aggregations.explain(model, texts, "mask-token", "shared", "kl", 0)
+    ranked = found["positive"]["gain"]["all"]
+    assert ranked.index("great") < ranked.index("bad") and sorted(ranked) == sorted(found["positive"]["sq"]["all"])
+
+
 # --- models ---
 
 
