@@ -178,8 +178,10 @@ def test_a_record_holds_the_quality_of_what_was_shown(tmp_path: Path) -> None:
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_record(tmp_path: Path) -> None:
     whole = a_run(tmp_path / "whole")
-    assert a_run(tmp_path / "halves", Budget(max_model_calls=300)) is None
-    halves = a_run(tmp_path / "halves")
+    parts = 0
+    while (halves := a_run(tmp_path / "halves", Budget(max_model_calls=500))) is None:
+        parts += 1  # each call has a budget of its own, and comes further than the last
+    assert 1 < parts < 20
     assert whole is not None and halves is not None
     assert halves["terms"] == whole["terms"] and halves["aggregations"] == whole["aggregations"]
     assert [m["tests"] for m in halves["moments"]] == [m["tests"] for m in whole["moments"]]

@@ -21,6 +21,7 @@ import numpy as np
 
 from anchorscope import scores
 from anchorscope.aopc import Removals
+from anchorscope.errors import RunFolderError
 from anchorscope.evaluation.anytime import Moment, moments_of
 from anchorscope.journal import FILE, FinishedRun
 from anchorscope.read import read_texts
@@ -28,7 +29,7 @@ from anchorscope.reproduction.grid import AGGREGATIONS, TOP_K
 from anchorscope.run import Budget, Run
 from anchorscope.settings import Settings
 from anchorscope.tally import Tally
-from anchorscope.types import Perturbator, Predictor
+from anchorscope.types import Cost, Perturbator, Predictor
 
 MOMENTS = 16
 """So many moments of a run are kept, spread over its rounds."""
@@ -49,13 +50,20 @@ def measure(
     budget: Budget,
 ) -> dict[str, Any] | None:
     """The record of a run; None if the budget ended it (the same call goes on with it)."""
-    documents = read_texts(texts)
+    before = _spent(folder)
     run = Run(
-        documents, predictor, perturbator, settings, folder=folder, resume=True, budget=budget, training_texts=training
+        read_texts(texts),
+        predictor,
+        perturbator,
+        settings,
+        folder=folder,
+        resume=True,
+        budget=Budget(budget.max_seconds + before.seconds, budget.max_model_calls + before.predictor_texts),
+        training_texts=training,
     )
-    is_fresh, before = not folder.exists(), process_time()
+    is_fresh, start = not before.tests, process_time()
     *_, last = run.snapshots()
-    processor = process_time() - before
+    processor = process_time() - start
     if not last.settled and last.tests_planned:
         return None
     with closing(FinishedRun(folder)) as finished:
@@ -86,6 +94,17 @@ def measure(
         }
     shutil.rmtree(folder)
     return record
+
+
+def _spent(folder: Path) -> Cost:
+    """What a run that was stopped has taken: a budget counts from there."""
+    if not (folder / FILE).is_file():
+        return Cost()
+    try:
+        with closing(FinishedRun(folder)) as stopped:
+            return sum(stopped.closed_rounds().values(), Cost())
+    except RunFolderError:  # it did not come to its first test
+        return Cost()
 
 
 def _thinned(moments: Sequence[Moment]) -> list[Moment]:
