@@ -3,7 +3,8 @@
 Batches of 1, 64 and 256 x threads 1, 2 x workers 1, 2 x two orders of the input, with models whose answer about a text
 does not depend on the texts beside it: a scikit-learn pipeline and the embedded masked language model on onnxruntime.
 (torch differs in the sixth digit from batch to batch: near-ties may fall otherwise there.) Each combination is a
-process of its own, since the number of threads is read when a process starts.
+process of its own, since the number of threads is read when a process starts. The classifier is trained once, for all
+of them: how many threads train it shows in the last digits of its weights.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import hashlib
 import itertools
 import json
 import os
+import pickle
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,19 +44,18 @@ class Batched:
         return np.concatenate(parts)
 
 
-def explain(batch: int, threads: int, workers: int, order: int, n_documents: int) -> str:
+def explain(batch: int, threads: int, workers: int, order: int, n_documents: int, model: Path) -> str:
     """The digest of what a run finds, but for its cost."""
     from anchorscope import Explainer
-    from anchorscope.demo import reviews, train
+    from anchorscope.demo import reviews
     from anchorscope.perturbators.embedded import EmbeddedPerturbator
     from anchorscope.predictors import as_predictor
 
-    training, explained = reviews(seed=0)
-    texts = explained.texts[:n_documents]
+    texts = reviews(seed=0)[1].texts[:n_documents]
     if order:
         random.Random(order).shuffle(texts)
     explainer = Explainer(
-        Batched(as_predictor(train(training)), batch),
+        Batched(as_predictor(pickle.loads(model.read_bytes())), batch),
         top_k=10,
         perturbator=EmbeddedPerturbator(batch_size=batch, threads=threads),
         settings={"round_size": 32, "strategy": "scan"},
@@ -65,11 +68,12 @@ def explain(batch: int, threads: int, workers: int, order: int, n_documents: int
 
 def main() -> int:
     """Run the study; or, with four numbers, one combination of it."""
-    parser = options(__doc__, documents=80)
+    parser = options(__doc__, documents=40)
     parser.add_argument("--one", nargs=4, type=int, help="batch, threads, workers, order: print the digest only")
+    parser.add_argument("--model", type=Path, help="the pickled classifier for --one")
     given = parser.parse_args()
     if given.one:
-        print(explain(*given.one, given.documents))
+        print(explain(*given.one, given.documents, given.model))
         return 0
     study = Study(
         "same",
@@ -79,18 +83,30 @@ def main() -> int:
         not given.in_full,
     )
     combinations = list(itertools.product(BATCHES, THREADS, WORKERS, ORDERS))
-    for batch, threads, workers, order in combinations[:: 11 if given.quick else 1]:
-        digest = in_a_process(batch, threads, workers, order, 20 if given.quick else given.documents)
-        study.add(batch=batch, threads=threads, workers=workers, order=order, result=digest[:16])
+    with tempfile.TemporaryDirectory(prefix="anchorscope-same-") as scratch:
+        model = trained(Path(scratch))
+        for combination in combinations[:: 11 if given.quick else 1]:
+            digest = in_a_process(*combination, 20 if given.quick else given.documents, model)
+            study.add(**dict(zip(("batch", "threads", "workers", "order"), combination)), result=digest[:16])
     n_results = len({row["result"] for row in study.rows})
     return study.end(reached=n_results == 1, found=f"{len(study.rows)} combinations, {n_results} different results")
 
 
-def in_a_process(batch: int, threads: int, workers: int, order: int, n_documents: int) -> str:
+def trained(folder: Path) -> Path:
+    """The demo's classifier, in a file."""
+    from anchorscope.demo import reviews, train
+
+    path = folder / "model.pkl"
+    path.write_bytes(pickle.dumps(train(reviews(seed=0)[0])))
+    return path
+
+
+def in_a_process(batch: int, threads: int, workers: int, order: int, n_documents: int, model: Path) -> str:
     """The digest of one combination, computed with so many threads."""
     numbers = map(str, (batch, threads, workers, order))
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
     command = [sys.executable, "-m", "reliability.same", "--documents", str(n_documents), "--one", *numbers]
+    command += ["--model", str(model)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     return done.stdout.strip() or f"failed: {done.stderr[-300:]}"
 

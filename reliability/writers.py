@@ -1,8 +1,8 @@
 """Ten processes on one run folder: does one write, and are the others refused at once?
 
-Ten processes wait for a common moment and then start the same run in the same folder. One must finish it; nine must be
-refused with exit status 2 and one sentence, each within a second of asking for the folder (the start of Python and the
-imports come before and are not counted). The result must be that of a run alone.
+Ten processes read documents and model, wait for a common moment, and then ask for the same folder. One must finish the
+run; nine must be refused with one sentence within a second of asking. The result must be that of a run alone. (A
+process that comes while the run is on its way is refused before it reads anything.)
 """
 
 from __future__ import annotations
@@ -19,25 +19,31 @@ from pathlib import Path
 from time import time
 
 from reliability.tables import ROOT, Study, options
-from reliability.work import VARIANTS, Work, found, leftovers
+from reliability.work import Work, found, leftovers
 
 N = 10
 
 WRITER = """
-import sys, time, json
-from anchorscope.cli import parse
-from anchorscope.cli.explain import run
+import json, sys, time
+from pathlib import Path
 from anchorscope.errors import AnchorscopeError
-import anchorscope.run, anchorscope.cli.watch, anchorscope.perturbators.corpus, anchorscope.predictors, loky
-import anchorscope.perturbators.choose, reliability.models
-given = parse(sys.argv[2:])
+from anchorscope.perturbators.corpus import CorpusPerturbator
+from anchorscope.read import read_files
+from anchorscope.run import Run
+from anchorscope.settings import Settings
+from reliability.models import reviews
+settings = Settings(strategy="scan", round_size=6)
+run = Run(read_files(sys.argv[2]), reviews, CorpusPerturbator(), settings, folder=Path(sys.argv[3]))
 time.sleep(max(0, float(sys.argv[1]) - time.time()))
 begun = time.monotonic()
+said = ""
 try:
-    status, said = run(given, open("/dev/null", "w")), ""
+    for snapshot in run.snapshots():
+        pass
+    run.result().save(Path(sys.argv[3]))
 except AnchorscopeError as error:
-    status, said = 2, str(error)
-print(json.dumps([status, said, time.monotonic() - begun]))
+    said = str(error)
+print(json.dumps([said, time.monotonic() - begun]))
 """
 
 
@@ -58,14 +64,13 @@ def main() -> int:
 def contend(study: Study, scratch: Path, n_times: int) -> int:
     """Ten at once, several times over."""
     work = Work.make(scratch / "work", 400)
-    chosen = VARIANTS["scan, gain"]
-    assert work.finish(scratch / "alone", *chosen)[0] == 0
+    at_once(work, scratch / "alone", 1)
     expected = found(scratch / "alone")
     for time_ in range(n_times):
         run = scratch / "run"
-        answers = ten_at_once(work, run, chosen)
-        wrote = [answer for answer in answers if answer[0] == 0]
-        refused = [seconds for status, said, seconds in answers if status == 2 and "Another process is writing" in said]
+        answers = at_once(work, run, N)
+        wrote = [seconds for said, seconds in answers if not said]
+        refused = [seconds for said, seconds in answers if "Another process is writing" in said]
         with closing(sqlite3.connect(run / "journal.sqlite")) as db:
             sound = db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
         study.add(
@@ -87,19 +92,18 @@ def contend(study: Study, scratch: Path, n_times: int) -> int:
     )
 
 
-def ten_at_once(work: Work, run: Path, chosen: tuple[str, ...]) -> list[tuple[int, str, float]]:
-    """Exit status, what was said and the seconds of each."""
-    arguments = work.command(run, *chosen)[3:]
-    start = str(time() + 5 + 1.5 * (os.getloadavg()[0]))
+def at_once(work: Work, run: Path, n: int) -> list[tuple[str, float]]:
+    """What each of so many processes was told, and after how many seconds it ended."""
+    start = str(time() + 5 + 2 * os.getloadavg()[0])
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, start, *arguments],
+            [sys.executable, "-c", WRITER, start, str(work.folder / "reviews.csv"), str(run)],
             cwd=ROOT,
             env=work.environment(),
             stdout=subprocess.PIPE,
             text=True,
         )
-        for _ in range(N)
+        for _ in range(n)
     ]
     return [tuple(json.loads(process.communicate()[0].splitlines()[-1])) for process in processes]  # type: ignore[misc]
 
