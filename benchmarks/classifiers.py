@@ -19,12 +19,12 @@ from pathlib import Path
 
 from anchorscope.predictors import as_predictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor
-from anchorscope.reproduction.fine_tune import Recipe, fine_tune
+from anchorscope.reproduction.finetune import finetune
 from anchorscope.types import Predictor
 from benchmarks import tasks
 
 KINDS = ("linear", "small", "large")
-RECIPES = {"small": Recipe(epochs=4, learning_rate=3e-4), "large": Recipe(epochs=3, learning_rate=5e-5)}
+RECIPES = {"small": {"epochs": 4, "rate": 3e-4}, "large": {"epochs": 3, "rate": 5e-5}}
 VALIDATION_SHARE = 0.1
 
 
@@ -57,22 +57,18 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--rows", type=int, help="train on so many rows at most")
     arguments = parser.parse_args()
-    accuracies: dict[str, dict[str, tuple[float, ...]]] = {}
+    accuracies: dict[str, dict[str, list[float]]] = {}
     for kind, _, encoder in (pair.partition("=") for pair in arguments.encoders):
         for name in arguments.tasks:
             rows = tasks.load(name, arguments.data, 1).train[: arguments.rows]
             random.Random(0).shuffle(rows)
             n_validation = int(VALIDATION_SHARE * len(rows))
-            outcome = fine_tune(
-                Path(encoder),
-                rows[n_validation:],
-                rows[:n_validation],
-                arguments.out / kind / name,
-                recipe=RECIPES[kind],
-                device=arguments.device,
-            )
-            accuracies.setdefault(kind, {})[name] = outcome.accuracies
-            print(kind, name, len(rows), [round(accuracy, 4) for accuracy in outcome.accuracies], flush=True)
+            folder = arguments.out / kind / name
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            train_rows, validation = rows[n_validation:], rows[:n_validation]
+            found = finetune(Path(encoder), train_rows, validation, folder, arguments.device, **RECIPES[kind])
+            accuracies.setdefault(kind, {})[name] = found
+            print(kind, name, len(rows), [round(accuracy, 4) for accuracy in found], flush=True)
     (arguments.out / "accuracies.json").write_text(json.dumps(accuracies, indent=1) + "\n")
 
 

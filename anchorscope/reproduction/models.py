@@ -64,7 +64,9 @@ def load(name: str, task: Task, workshop: Workshop) -> Predictor:
         if not (folder / "config.json").is_file():
             rate = PRETRAINED_RATE if name in workshop.pretrained else RATES[name]
             base = _base(name, workshop)
-            finetune.finetune(base, task, folder, workshop.device, epochs=workshop.epochs, rate=rate)
+            finetune.finetune(
+                base, task.train, task.validation, folder, workshop.device, epochs=workshop.epochs, rate=rate
+            )
     return HuggingFacePredictor.from_folder(folder, device=workshop.device)
 
 
