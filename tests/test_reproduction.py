@@ -267,8 +267,10 @@ def test_a_pass_makes_every_output(a_pass: Path, tmp_path: Path) -> None:
 def test_the_papers_sentences_are_measured_on_corona(a_pass: Path) -> None:
     """The model of the made data weighs "hand" and "crisis", and knows none of the substitutes."""
     rows = list(Summary(records.read(a_pass)).sentence_rows())
-    drops = {row["alternative"]: row["drop"] for row in rows if row["alternative"]}
-    assert len(rows) == 8 and drops["hand"] > 0 and drops["crisis"] > max(0, drops["situation"])
+    given, proposed = ([row for row in rows if row["proposed"] == so] for so in (False, True))
+    assert proposed and all(row["in_top_10"] for row in proposed)
+    drops = {row["alternative"]: row["drop"] for row in given if row["alternative"]}
+    assert len(given) == 8 and drops["hand"] > 0 and drops["crisis"] > max(0, drops["situation"])
 
 
 def test_rows_are_means_over_seeds(a_pass: Path) -> None:

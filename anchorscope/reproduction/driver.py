@@ -14,8 +14,10 @@ from typing import Any
 
 from anchorscope.embedded_model.huggingface import write_folder
 from anchorscope.errors import DocumentsError, InputError, MissingPackageError, UnknownNameError
+from anchorscope.evaluation.proposals import propose
 from anchorscope.evaluation.sentences import measure as measure_sentence
 from anchorscope.perturbators.choose import named_perturbator
+from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.reproduction import grid, models, records, tasks
 from anchorscope.reproduction.measure import measure
 from anchorscope.reproduction.models import OutOfTimeError, Workshop
@@ -45,6 +47,9 @@ SENTENCES = {
     ),
 }
 """The sentences of the paper, by task, each with the label that it speaks for; those of the stand-in are ours."""
+
+FIRST_TERMS, PROPOSALS = 10, 200
+"""Sentences are proposed for so many top terms, with so many words to choose a substitute from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +173,31 @@ class _Place:
         return {**found, **common, "stand_in": self._task.stand_in, "n_documents": len(rows)}
 
     def write_sentences(self) -> None:
-        """What the paper's sentences do to this model, stored once."""
-        key = Key(self._task.name, self._model, "sentences", 0)
-        sentences = SENTENCES.get(self._task.name, ())
-        if not sentences or _is_stored(self._plan, key):
+        """What the paper's sentences do to this model, and proposed ones with the top terms of optimised G_pr; once."""
+        if given := SENTENCES.get(self._task.name):
+            self._write_effects("sentences", given)
+        key = Key(self._task.name, self._model, "optimised", self._plan.seeds[0])
+        if _is_stored(self._plan, key):
+            terms = records.read(self._plan.out)[key]["terms"]
+            noise = EmbeddedPerturbator(top_n=PROPOSALS)
+            proposed = [
+                (proposal.label, proposal.sentence)
+                for label, top in terms.items()
+                for proposal in propose(self._predictor, noise, label, top[:FIRST_TERMS])
+            ]
+            self._write_effects("proposals", proposed)
+
+    def _write_effects(self, name: str, sentences: Sequence[tuple[str, str]]) -> None:
+        key = Key(self._task.name, self._model, name, 0)
+        if _is_stored(self._plan, key):
             return
         rows = self._task.explained(self._plan.documents)
         texts, labels = [text for text, _ in rows], [label for _, label in rows]
         clean = clean_tweet if self._task.name in ("corona", "dilemma") else str
         found = [
-            measure_sentence(self._predictor, texts, labels, clean(sentence), label).to_dict()
+            measure_sentence(
+                self._predictor, texts, labels, clean(sentence), label, proposed=name == "proposals"
+            ).to_dict()
             for label, sentence in sentences
         ]
         records.write(self._plan.out, key, {"sentences": found, "made": self.made_with(), "accuracy": self._accuracy})

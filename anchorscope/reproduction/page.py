@@ -88,7 +88,10 @@ def page(summary: Summary, files: Sequence[str]) -> str:
         "G_pr's and G_sq's first terms, each with its 0-based position in the other's full list.\n",
         _positions(summary),
         "## Accuracy drop\n",
-        "Points of accuracy lost on the documents of the other label when the sentence is appended.\n",
+        "Points of accuracy lost on the documents of the other label when the sentence is appended. Sentences that are "
+        "not proposed are the paper's (those of rotten-tomatoes are ours); *top 10* says whether the first of two "
+        "alternatives is among the top ten terms of optimised G_pr here. Proposed ones were made by the machine from "
+        "those terms, and nobody has checked what they mean.\n",
         _drops(summary),
         "## How to repeat it\n",
         HOW_TO,
@@ -195,13 +198,16 @@ def _drops(summary: Summary) -> str:
     rows = [
         {
             **{name: row[name] for name in ("task", "model", "label", "sentence", "documents")},
+            "whose": "proposed" if row["proposed"] else "given",
+            "top 10": {True: "yes", False: "no", None: "–"}[row["in_top_10"]],
             "before": f"{row['accuracy_before']:.1%}",
             "after": f"{row['accuracy_after']:.1%}",
             "drop": f"{100 * row['drop']:.0f}",
         }
         for row in summary.sentence_rows()
     ]
-    return _table(["task", "model", "label", "sentence", "documents", "before", "after", "drop"], rows)
+    columns = ["task", "model", "label", "sentence", "whose", "top 10", "documents", "before", "after", "drop"]
+    return _table(columns, rows)
 
 
 def _table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:

@@ -22,6 +22,9 @@ from anchorscope.reproduction.records import Key, Record, present, select
 
 Row = dict[str, Any]
 
+SENTENCES = ("sentences", "proposals")
+"""The records that hold no run but what sentences do."""
+
 
 @dataclass(frozen=True, order=True)
 class Box:
@@ -37,7 +40,7 @@ class Summary:
 
     def __init__(self, records: Mapping[Key, Record]) -> None:
         self.records = {key: record for key, record in records.items() if key.setting in grid.SETTINGS}
-        self.sentences = {key: record for key, record in records.items() if key.setting == "sentences"}
+        self.sentences = {key: record for key, record in records.items() if key.setting in SENTENCES}
         self.tasks = present((key.task for key in self.records), tasks.NAMES)
         self.models = present((key.model for key in self.records), models.NAMES)
 
@@ -176,9 +179,11 @@ class Summary:
                     yield {**vars(box), "setting": "unoptimised", "aggregation": name, **row}
 
     def sentence_rows(self) -> Iterator[Row]:
-        """The accuracy-drop table."""
-        for key, record in sorted(self.sentences.items()):
+        """The accuracy-drop table; ``in_top_10`` says whether the first alternative is a top term of optimised G_pr."""
+        for key, record in sorted(self.sentences.items(), key=lambda item: (SENTENCES.index(item[0].setting), item[0])):
+            top = [run["terms"] for run in self.runs(key.task, key.model, "optimised")[:1]]
             for sentence in record["sentences"]:
+                first = sentence["effects"][0]["alternative"]
                 for effect in sentence["effects"]:
                     yield {
                         "task": key.task,
@@ -186,6 +191,8 @@ class Summary:
                         "label": sentence["label"],
                         "sentence": effect["sentence"],
                         "alternative": effect["alternative"],
+                        "proposed": sentence["proposed"],
+                        "in_top_10": first in top[0].get(sentence["label"], [])[:10] if top else None,
                         "documents": sentence["documents"],
                         "accuracy_before": sentence["accuracy"],
                         "accuracy_after": effect["accuracy"],
