@@ -27,7 +27,7 @@ from anchorscope.words import split, stop_words, term, words_of
 CONFIDENCE_DIGITS = 6
 """Confidences are compared after rounding, so that the last bits of a model do not order the documents."""
 
-PREDICT_AT_ONCE = 1024
+PREDICT_AT_ONCE = 8192
 
 CUT_AT_ONCE = 8192
 """Documents whose words are held at a time."""
