@@ -94,7 +94,7 @@ def reproduce(plan: Plan, say: Say) -> Outcome:
     made, left_out = 0, []
     for task_name, model_name in ((t, m) for t in plan.tasks for m in plan.models):
         missing = [key for key in _keys(plan, task_name, model_name) if not _is_stored(plan, key)]
-        if not missing or monotonic() > plan.deadline:
+        if not (missing or _lacks_sentences(plan, task_name, model_name)) or monotonic() > plan.deadline:
             continue
         try:
             place = _Place(plan, task_name, model_name)
@@ -134,6 +134,15 @@ def _keys(plan: Plan, task: str, model: str) -> Iterator[Key]:
 
 def _is_stored(plan: Plan, key: Key) -> bool:
     return (plan.out / records.FOLDER / key.file).is_file()
+
+
+def _lacks_sentences(plan: Plan, task: str, model: str) -> bool:
+    """Whether what sentences do to a model is still to be measured."""
+    given, proposed, optimised = (
+        _is_stored(plan, Key(task, model, setting, seed))
+        for setting, seed in (("sentences", 0), ("proposals", 0), ("optimised", plan.seeds[0]))
+    )
+    return (task in SENTENCES and not given) or (optimised and not proposed)
 
 
 class _Place:
@@ -191,7 +200,7 @@ class _Place:
         key = Key(self._task.name, self._model, name, 0)
         if _is_stored(self._plan, key):
             return
-        rows = self._task.explained(self._plan.documents)
+        rows = self._task.explained()  # all of S, for this is one question a document
         texts, labels = [text for text, _ in rows], [label for _, label in rows]
         clean = clean_tweet if self._task.name in ("corona", "dilemma") else str
         found = [
