@@ -42,7 +42,6 @@ class Study:
             "goal": self.goal,
             "found": found,
             "reached": reached,
-            "in_full": not self.quick,
             "seed": self.seed,
             "seconds": round(monotonic() - self.begun, 1),
             "date": strftime("%Y-%m-%d"),
@@ -50,9 +49,9 @@ class Study:
             **more,
             "rows": self.rows,
         }
-        path = DATA / f"reliability_{self.name}{'_quick' if self.quick else ''}.json"
         if not self.quick:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            DATA.mkdir(parents=True, exist_ok=True)
+            path = DATA / f"reliability_{self.name}.json"
             path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
         print(f"{'reached' if reached else 'MISSED'}: {self.question}\n  goal: {self.goal}\n  found: {found}")
         return 0 if reached else 1
@@ -80,7 +79,7 @@ def options(description: str | None, **defaults: Any) -> Options:
 
 
 def machine() -> Mapping[str, Any]:
-    """Where and with what this was measured."""
+    """Where and with what this was measured; RELIABILITY_COMMIT names the commit of a copy that is no checkout."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     )
