@@ -3,8 +3,10 @@
     python -m benchmarks.ideas --data FOLDER [--perturbator embedded|corpus] [--documents 2000] [--seeds 3]
 
     no race            every candidate token of every document is tested (scan)
+    no balance         samples are independent, not balanced against each other (keep shared instead of balanced)
     no gain            a yes or no at tau = 0.95 over the same samples, aggregated by pr
-    no fixed samples   the sequential test kl decides how many samples a token gets; gain as before
+    no fixed samples   the sequential test kl decides how many samples a token gets, which needs independent ones; gain
+                       as before: compare it with "no balance"
     no bank            every sample has a pass of its own
     no shared stream   every token has samples of its own, with the paper's keep probabilities. The gain compares
                        samples with and without a word, which such a stream has not, so this row falls back to pr:
@@ -23,7 +25,8 @@ from benchmarks.variants import main, study_parser
 VARIANTS: dict[str, dict[str, Any]] = {
     "no race": {"strategy": "scan"},
     "no gain": {"aggregation": "pr"},
-    "no fixed samples": {"test": "kl", "max_samples": 1000},
+    "no balance": {"keep": "shared"},
+    "no fixed samples": {"keep": "shared", "test": "kl", "max_samples": 1000},
     "no bank": {"fill": "one-pass"},
     "no shared stream": {"keep": "own", "aggregation": "pr"},
     "fast": {},

@@ -17,16 +17,17 @@ from typing import Any
 from benchmarks.variants import main, study_parser
 
 _RULE = {"preset": "paper", "fill": "one-pass", "test": "kl-one-step"}
+_ONLINE = {"round_size": 8}  # what learns on the way reads closed rounds, and 64 documents a round are all there are
 VARIANTS: dict[str, dict[str, Any]] = {
     "paper's rule, all words": {**_RULE, "stop_words": "none", "min_occurrences": 1},
     "exact kl, all words": {**_RULE, "test": "kl", "stop_words": "none", "min_occurrences": 1},
     "paper's rule": _RULE,
     "exact kl": {**_RULE, "test": "kl"},
     "delta 0.5": {**_RULE, "delta": 0.5},
-    "filter": {**_RULE, "filter": "optimistic"},
-    "tau~": {**_RULE, "tau_tilde": True},
+    "filter": {**_RULE, **_ONLINE, "filter": "optimistic"},
+    "tau~": {**_RULE, **_ONLINE, "tau_tilde": True},
     "masking 50": {**_RULE, "top_n": 50},
-    "paper-optimised": {**_RULE, "preset": "paper-optimised"},
+    "paper-optimised": {**_RULE, **_ONLINE, "preset": "paper-optimised"},
     "fast, scan": {"strategy": "scan"},
     "fast": {},
 }
