@@ -81,7 +81,7 @@ class Patient:
     """A predictor around another: the same name, labels and answers, given with patience."""
 
     def __init__(self, predictor: Predictor, patience: Patience) -> None:
-        self._predictor, self._patience = predictor, patience
+        self.predictor, self._patience = predictor, patience
         self.name, self.labels, self.fingerprint = predictor.name, tuple(predictor.labels), predictor.fingerprint
         self.has_probabilities = predictor.has_probabilities
         self._at_once: int | None = None
@@ -100,7 +100,7 @@ class Patient:
                 log.info("%s ran out of memory on %d texts; on with %d at once", self.name, len(some), self._at_once)
             else:
                 start += len(some)
-        self.has_probabilities = self._predictor.has_probabilities  # some know after their first answer
+        self.has_probabilities = self.predictor.has_probabilities  # some know after their first answer
         return np.concatenate(rows)
 
     def _answer(self, texts: list[str]) -> NDArray[np.float64]:
@@ -134,17 +134,17 @@ class Patient:
 
     def _ask(self, texts: list[str]) -> NDArray[np.float64]:
         """One call, checked."""
-        if tuple(self._predictor.labels) != self.labels:
+        if tuple(self.predictor.labels) != self.labels:
             raise ModelError(
-                f"The model's labels were {', '.join(self.labels)} and are now {', '.join(self._predictor.labels)}: "
+                f"The model's labels were {', '.join(self.labels)} and are now {', '.join(self.predictor.labels)}: "
                 "its earlier answers mean something else; start afresh with a model that does not change."
             )
         return answered(self._call, texts, self.labels)
 
     def _call(self, texts: list[str]) -> Any:
         if self._patience.timeout is None:
-            return _without_exit(self._predictor.predict, texts)
-        return _within(self._patience.timeout, self._predictor.predict, texts)
+            return _without_exit(self.predictor.predict, texts)
+        return _within(self._patience.timeout, self.predictor.predict, texts)
 
     def _divide(self, texts: list[str], error: ModelError, attempts: int) -> NDArray[np.float64]:
         """The answers of the halves of a batch that fails; or an error that names the text at fault."""

@@ -159,7 +159,7 @@ def changed_labels(work: Work, folder: Path, expected: Any) -> dict[str, Any]:
     try:
         for snapshot in run.snapshots():
             if snapshot.round == 3:
-                run._predictor._predictor.labels = ("positive", "negative")  # type: ignore[attr-defined]
+                run._predictor.predictor.labels = ("positive", "negative")  # type: ignore[attr-defined]
     except ModelError as error:
         said = str(error)
     return judge(work, folder, said, "are now positive, negative", expected)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from anchorscope.aopc import ordered
+from anchorscope.patience import Patient
 from anchorscope.types import Predictor
 from anchorscope.words import split, terms
 
@@ -22,7 +23,7 @@ def count_times_weight(
     predictor: Predictor, texts: Sequence[str], label: str, candidates: Iterable[str]
 ) -> list[str] | None:
     """The candidates by count x weight in the texts of a label; None where the model is not linear in counts."""
-    inner = getattr(predictor, "_predictor", predictor)  # a patient predictor stands around another
+    inner = predictor.predictor if isinstance(predictor, Patient) else predictor
     weights = _weights(getattr(inner, "model", None), predictor.labels.index(label), len(predictor.labels))
     if weights is None:
         return None
