@@ -18,6 +18,7 @@ import io
 import json
 import lzma
 import multiprocessing
+import os
 import random
 import re
 import shutil
@@ -446,7 +447,9 @@ def in_a_process(reader: str, n_inputs: int, seconds: float) -> dict[str, Any]:
     """What atheris finds; it ends the process that it runs in."""
     command = [sys.executable, "-m", "reliability.fuzz", "--atheris", reader, "--inputs", str(n_inputs)]
     command += ["--minutes-each", str(seconds / 60)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory(prefix="anchorscope-atheris-", dir="/dev/shm") as scratch:
+        environment = {**os.environ, "TMPDIR": scratch}
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if "No module named 'atheris'" in done.stderr:
         return {"inputs": 0, "taken": 0, "refused": 0, "finding": "", "note": "atheris is not installed"}
     last = [line for line in done.stderr.splitlines() if line.strip()][-6:]
@@ -460,7 +463,7 @@ def with_atheris(reader: str, n_inputs: int, seconds: float) -> int:
     """Guided by coverage: the readers, from real files on."""
     import atheris
 
-    scratch = Path(tempfile.mkdtemp(prefix="anchorscope-atheris-", dir="/dev/shm"))
+    scratch = Path(tempfile.mkdtemp())
     made = Parsers(scratch)
     read, real = (made.result, made.real_result) if reader == "result" else (made.journal, made.real_journal)
     for function in (Result.load.__func__, FinishedRun.__init__, FinishedRun.tally, FinishedRun._begin_reading):
