@@ -36,6 +36,9 @@ from anchorscope.tally import Tally
 FILTERED = ("sq", "av", "av5", "h", "pr", "gain")
 """The aggregations that the sound filter knows."""
 
+BOUNDED = (*FILTERED, "excess", "base", "pr-inverse")
+"""The aggregations whose intervals say something; those of any other are without end."""
+
 SLACK = 1e-9
 """Differences of counts smaller than this are rounding, so they are ties."""
 

@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from reliability.tables import Study, options
-from reliability.work import VARIANTS, Work, found, leftovers
+from reliability.work import VARIANTS, Work, found, leftovers, rounds
 
 SIZE = 64 * 2**20
 PAGE = 4096
@@ -124,15 +124,6 @@ def is_sound(run: Path) -> bool:
         except sqlite3.OperationalError as error:  # no room to look: opened again below, when there is
             print(error)
             return "full" in str(error) or "I/O" in str(error) or "unable to open" in str(error)
-
-
-def rounds(run: Path) -> int:
-    """The rounds on record."""
-    try:
-        with closing(sqlite3.connect(run / "journal.sqlite")) as db:
-            return int(db.execute("SELECT count(*) FROM rounds").fetchone()[0])
-    except sqlite3.Error:
-        return 0
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from pathlib import Path
 from time import monotonic
 
 from reliability.tables import Study, options
-from reliability.work import VARIANTS, Work, found, leftovers
+from reliability.work import VARIANTS, Work, found, leftovers, rounds
 
 
 def main() -> int:
@@ -100,15 +100,6 @@ def reference(work: Work, run: Path, name: str) -> Peace:
     n_asked = work.n_asked()
     of_evidence = n_asked - sum(costs) - n_documents
     return Peace(found(run), seconds, n_asked, len(costs), max(*costs, n_documents), of_evidence)
-
-
-def rounds(run: Path) -> int:
-    """The rounds on record."""
-    try:
-        with closing(sqlite3.connect(run / "journal.sqlite")) as db:
-            return int(db.execute("SELECT count(*) FROM rounds").fetchone()[0])
-    except sqlite3.Error:
-        return 0
 
 
 if __name__ == "__main__":

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +88,15 @@ def found(run: Path) -> bytes:
     values = json.loads((run / "result.json").read_bytes())
     del values["cost"]
     return json.dumps(values).encode()
+
+
+def rounds(run: Path) -> int:
+    """The rounds on record."""
+    try:
+        with closing(sqlite3.connect(run / "journal.sqlite")) as db:
+            return int(db.execute("SELECT count(*) FROM rounds").fetchone()[0])
+    except sqlite3.Error:
+        return 0
 
 
 def leftovers(run: Path) -> Sequence[str]:

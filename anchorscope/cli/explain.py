@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from anchorscope.cli import options
-from anchorscope.cli.inputs import READING, chosen, given_perturbator, given_predictor, given_settings, given_training
+from anchorscope.cli.inputs import (
+    READING,
+    chosen,
+    given_perturbator,
+    given_predictor,
+    given_run,
+    given_settings,
+    given_training,
+)
 from anchorscope.errors import InputError, ModelError
 
 if TYPE_CHECKING:
@@ -60,7 +68,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.read import read_files
     from anchorscope.report.table import counted
     from anchorscope.result import Result
-    from anchorscope.run import Budget, Run, is_finished, refuse_existing
+    from anchorscope.run import Budget, is_finished, refuse_existing
 
     settings = given_settings(given)
     folder, resume = given.get("out"), "resume" in given
@@ -81,19 +89,9 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         return _dry_run(given, output, documents, predictor, perturbator, settings)
     if not folder and "verbose" in given:
         say(given, "Nothing is kept: --out RUN would.")
-    run = Run(
-        documents,
-        predictor,
-        perturbator,
-        settings,
-        folder=folder,
-        resume=resume,
-        workers=given.get("workers", 1),
-        budget=Budget(**chosen(given, ("max_seconds", "max_model_calls"))),
-        training_texts=training,
-        sources={"documents": documents.source, **chosen(given, ("model", "names", *READING))},
-        keep_texts="no_texts" not in given,
-    )
+    budget = Budget(**chosen(given, ("max_seconds", "max_model_calls")))
+    models = predictor, perturbator
+    run = given_run(given, documents, models, settings, training=training, folder=folder, budget=budget)
     if kept := run.kept_result():
         show(kept, given.keys() - {"stream"}, output)
         return 0

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 from anchorscope.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anchorscope.read import Documents
+    from anchorscope.run import Budget, Run
     from anchorscope.settings import Settings
     from anchorscope.types import Perturbator, Predictor
 
@@ -60,6 +64,33 @@ def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: 
     if remark:
         say(given, remark)
     return perturbator
+
+
+def given_run(
+    given: Mapping[str, Any],
+    documents: Documents,
+    models: tuple[Predictor, Perturbator],
+    settings: Settings,
+    *,
+    training: Sequence[str] | None,
+    folder: Path | None,
+    budget: Budget,
+) -> Run:
+    """The run that the options ask for."""
+    from anchorscope.run import Run
+
+    return Run(
+        documents,
+        *models,
+        settings,
+        folder=folder,
+        resume="resume" in given,
+        workers=given.get("workers", 1),
+        budget=budget,
+        training_texts=training,
+        sources={"documents": documents.source, **chosen(given, ("model", "names", *READING))},
+        keep_texts="no_texts" not in given,
+    )
 
 
 def chosen(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

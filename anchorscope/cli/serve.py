@@ -103,7 +103,8 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
             f"The run in {folder} keeps no texts to draw words from; leave out --model, or name another --perturbator."
         )
     settings = Settings.from_dict(meta["settings"])
-    perturbator = named_perturbator(given.get("perturbator", meta["perturbator"]["name"]), top_n=settings.top_n)
+    name = given.get("perturbator", meta["perturbator"]["name"])
+    perturbator = named_perturbator(name, top_n=settings.top_n, **inputs.chosen(given, ("device",)))
     perturbator.fit(LazyWords(texts))
     return LiveRun(folder, trial=Trial(inputs.given_predictor(given), perturbator, settings))
 
@@ -115,30 +116,19 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
     from anchorscope.report.live import LiveRun, Trial, UntilStopped
     from anchorscope.report.page import write_report
     from anchorscope.report.view import waiting_data
-    from anchorscope.run import Run, refuse_existing
+    from anchorscope.run import refuse_existing
 
-    settings, resume = inputs.given_settings(given), "resume" in given
+    settings = inputs.given_settings(given)
     folder = given.get("out", scratch / (Path(given["documents"][0]).stem or "run"))
-    refuse_existing(folder, resume)
+    refuse_existing(folder, "resume" in given)
     with waiting(given, "reading documents and model"):
         documents = read_files(given["documents"], **inputs.chosen(given, (*inputs.READING, "label_column")))
         texts = [document.text for document in documents.documents]
         predictor = inputs.given_predictor(given)
         perturbator = inputs.given_perturbator(given, texts, settings)
     budget = UntilStopped(**inputs.chosen(given, ("max_seconds", "max_model_calls")))
-    run = Run(
-        documents,
-        predictor,
-        perturbator,
-        settings,
-        folder=folder,
-        resume=resume,
-        workers=given.get("workers", 1),
-        budget=budget,
-        training_texts=inputs.given_training(given),
-        sources={"documents": documents.source, **inputs.chosen(given, ("model", "names", *inputs.READING))},
-        keep_texts="no_texts" not in given,
-    )
+    models, training = (predictor, perturbator), inputs.given_training(given)
+    run = inputs.given_run(given, documents, models, settings, training=training, folder=folder, budget=budget)
 
     def at_end(run: Run) -> None:
         run.result().save(folder)

@@ -166,6 +166,11 @@ class _Kept:
         self.chosen = self._chosen()
 
     @property
+    def aggregations(self) -> tuple[str, ...]:
+        """Those of the page, and the run's own if it is none of them."""
+        return tuple(dict.fromkeys((*AGGREGATIONS, self.settings.aggregation)))
+
+    @property
     def is_race(self) -> bool:
         return self.settings.strategy == "race"
 
@@ -205,7 +210,7 @@ class _Kept:
         if n_terms <= room:
             return np.arange(n_terms)
         best = np.full(n_terms, n_terms)
-        for name in AGGREGATIONS:
+        for name in self.aggregations:
             for label in self.explained:
                 order = self.ranking(name, label)
                 best[order] = np.minimum(best[order], np.arange(len(order)))
@@ -254,6 +259,8 @@ def _terms(kept: _Kept) -> dict[str, Any]:
     roots = scores.sq(counted)
     entropies = scores.entropy(roots)[roots.sum(axis=0) > 0]
     q = scores.anchor_probability(counted, alpha=kept.settings.alpha)
+    has_no_formula = kept.settings.aggregation not in AGGREGATIONS
+    own = kept.scores(kept.settings.aggregation)[:, chosen] if has_no_formula else None
     columns = [
         {
             **{
@@ -266,6 +273,7 @@ def _terms(kept: _Kept) -> dict[str, Any]:
             "total_anchors": float(counted.anchors[label].sum()),
             "total_non_anchors": float(counted.non_anchors[label].sum()),
             "least_q": float(q[label].min()),
+            **({} if own is None else {"own_scores": own[label].tolist()}),
         }
         for label in range(len(kept.run.labels))
     ]
@@ -280,7 +288,7 @@ def _terms(kept: _Kept) -> dict[str, Any]:
 
 def _standings(kept: _Kept) -> dict[str, list[dict[str, Any] | None]]:
     """For each aggregation and label: the page's numbers of some words, with low, high and membership."""
-    names = RACED if kept.is_race else [name for name in AGGREGATIONS if name in (*bounds.FILTERED, "base")]
+    names = RACED if kept.is_race else [name for name in kept.aggregations if name in bounds.BOUNDED]
     return {name: [_standing(kept, name, label) for label in range(len(kept.run.labels))] for name in names}
 
 

@@ -69,6 +69,20 @@ def test_the_formulas_of_the_page_are_those_of_the_library(
                 assert order[:10] == best[:10].tolist()
 
 
+@pytest.mark.parametrize("name", ["excess", "pr-inverse"])
+def test_an_aggregation_without_a_formula_here_is_shown_as_the_run_has_it(
+    open_page: Any, keep_run: KeepRun, name: str, tmp_path: Path
+) -> None:
+    """Its scores come with the page, so that the list is that of the result; the others can still be chosen."""
+    folder = keep_run(name, strategy="scan", aggregation=name)
+    watched = open_page(write_report(folder, out=tmp_path / "report.html").as_uri())
+    expected = [term.term for term in next(iter(Result.load(folder).explanations.values())).terms]
+    assert shown(watched, 0)[: len(expected)] == expected
+    assert watched.page.get_by_label("Ranked by").input_value() == name
+    watched.page.get_by_label("Ranked by").select_option("gain")
+    assert watched.page.url.endswith("#words?by=gain")
+
+
 def test_another_aggregation_ranks_anew_and_has_its_own_address(open_page: Any, report: tuple[str, Result]) -> None:
     watched = open_page(report[0])
     before = shown(watched, 0)

@@ -54,9 +54,9 @@ function entropy(weights) {
   );
 }
 
-/** Scores of all terms of one label. */
+/** Scores of all terms of one label; those of an aggregation without a formula here come with the page. */
 function scoresOf(terms, name, label, alpha) {
-  return FORMULAS[name](terms, label, alpha);
+  return name in FORMULAS ? FORMULAS[name](terms, label, alpha) : terms.labels[label].own_scores;
 }
 
 /** Numbers of the terms that occur in the label's documents, best first: by score, occurrences, then term. */

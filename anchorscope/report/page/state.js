@@ -25,6 +25,14 @@ function adjust(values) {
 
 const settings = () => page.data.about.settings;
 const aggregation = () => (state().by in FORMULAS ? state().by : settings().aggregation);
+const aggregations = () => [...new Set([...Object.keys(FORMULAS), settings().aggregation])];
+const rankedBy = () =>
+  select(
+    "Ranked by",
+    aggregation(),
+    aggregations().map((name) => [name, name]),
+    (by) => adjust({ by }),
+  );
 const explained = () =>
   page.data.about.labels.map((label, i) => ({ ...label, number: i })).filter((label) => label.explained);
 const labelNumber = (name) => page.data.about.labels.findIndex((label) => label.name === name);

@@ -45,12 +45,7 @@ function tableView(main) {
         }),
       ),
       select("Class", label ?? "", labels, (value) => adjust({ label: value, from: null })),
-      select(
-        "Ranked by",
-        aggregation(),
-        Object.keys(FORMULAS).map((name) => [name, name]),
-        (by) => adjust({ by }),
-      ),
+      rankedBy(),
       el(
         "label",
         { class: "field" },

@@ -77,7 +77,7 @@ const noEvidence = () =>
 /** Its rank and score under each aggregation, and its counts in each class. */
 function termFigures(label, index) {
   const { terms, about } = page.data;
-  const ranks = Object.keys(FORMULAS).map((name) => {
+  const ranks = aggregations().map((name) => {
     const scores = scoresOf(terms, name, label, settings().alpha);
     const rank = ranking(terms, scores, label).indexOf(index) + 1;
     return { name, rank, score: scores[index], now: name === aggregation() ? "now" : null };

@@ -28,12 +28,7 @@ function wordsTools(k) {
   return el(
     "div",
     { class: "tools" },
-    select(
-      "Ranked by",
-      aggregation(),
-      Object.keys(FORMULAS).map((name) => [name, name]),
-      (by) => adjust({ by }),
-    ),
+    rankedBy(),
     el(
       "label",
       { class: "field" },
@@ -73,7 +68,7 @@ function wordsTools(k) {
 
 function legend(against, scale) {
   const level = page.data.about.interval_level;
-  const by = AGGREGATIONS[aggregation()];
+  const by = AGGREGATIONS[aggregation()] ?? `Aggregation ${aggregation()}`;
   return [
     `${by}. `,
     against
