@@ -180,10 +180,12 @@ def test_balanced_samples_are_the_same_in_any_piece() -> None:
 
 
 def test_balanced_words_beyond_the_columns_share_them_by_chance() -> None:
-    """40 words on 23 columns: each is kept in half of the samples, and who shares a column differs by seed."""
+    """40 words on 23 columns: each is kept in half of the samples; who shares a column, and how, is chance."""
     text = " ".join(f"w{i}" for i in range(40))
     tables = [kept(text, 0, 24, seed=seed).astype(int) for seed in range(2)]
     assert all((table.sum(axis=0) == 12).all() for table in tables)
+    together = tables[0].T @ tables[0]
+    assert {0, 12} <= {*together[~np.eye(40, dtype=bool)].tolist()}, "some always together, some never"
     partners = [np.isin(table.T @ table, (0, 12)) for table in tables]
     assert (partners[0] != partners[1]).any()
 
