@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from anchorscope import streams
 from anchorscope.streams import Draws
-from anchorscope.types import Perturbator, Proposals, Words
+from anchorscope.types import DrawingPerturbator, Perturbator, Proposals, Words
 from anchorscope.words import case_of, compose, match_case, term
 
 FILLINGS = ("bank", "one-pass", "one-by-one")
@@ -105,11 +105,10 @@ class OnePass:
         if not texts:
             return
         self.n_passes += len(texts)
-        proposals = self._perturbator.propose(texts, masks)
         starts = np.cumsum([0, *(int(mask.sum()) for mask in masks)])
         rows = np.concatenate([np.arange(starts[request], starts[request + 1]) for _, _, request in asked])
         chances = np.concatenate([blocks[b].draws.fill[s][masks[request]] for b, s, request in asked])
-        numbers, start = pick(proposals, rows, chances), 0
+        numbers, start = _drawn(self._perturbator, texts, masks, rows, chances), 0
         for b, s, request in asked:
             stop = start + int(starts[request + 1] - starts[request])
             answers[b][s, masks[request]] = numbers[start:stop]
@@ -212,6 +211,19 @@ def filling(name: str, perturbator: Perturbator, *, seed: int, bank_pairs: int, 
     if name == "bank":
         return Bank(perturbator, seed=seed, n_pairs=bank_pairs, draw=bank_draw)
     return OneByOne(perturbator) if name == "one-by-one" else OnePass(perturbator)
+
+
+def _drawn(
+    perturbator: Perturbator,
+    texts: Sequence[Words],
+    masks: Sequence[NDArray[np.bool_]],
+    rows: NDArray[np.intp],
+    chances: NDArray[np.float64],
+) -> NDArray[np.int32]:
+    """A word for each asked row of the proposals; drawn by the perturbator itself where it can."""
+    if isinstance(perturbator, DrawingPerturbator):
+        return perturbator.draw(texts, masks, rows, chances)
+    return pick(perturbator.propose(texts, masks), rows, chances)
 
 
 def pick(proposals: Proposals, rows: NDArray[np.intp], chances: NDArray[np.float64]) -> NDArray[np.int32]:

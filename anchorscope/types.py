@@ -204,6 +204,21 @@ class Perturbator(Protocol):
         ...
 
 
+@runtime_checkable
+class DrawingPerturbator(Perturbator, Protocol):
+    """A perturbator that can also draw from its proposals, where they lie: only the drawn words leave a GPU."""
+
+    def draw(
+        self,
+        texts: Sequence[Words],
+        masks: Sequence[NDArray[np.bool_]],
+        rows: NDArray[np.intp],
+        chances: NDArray[np.float64],
+    ) -> NDArray[np.int32]:
+        """The words at which the cumulated probabilities of the asked rows of ``propose`` pass the chances."""
+        ...
+
+
 class Backend(Protocol):
     """Where units of work are judged: in this process, in others, on other machines."""
 

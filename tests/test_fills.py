@@ -41,6 +41,16 @@ class Parrot:
         return Proposals(words, np.tile(np.array([0.75, 0.25], np.float32), (len(words), 1)))
 
 
+class Painter(Parrot):
+    """Draws by itself: always the second of its two proposals."""
+
+    def draw(
+        self, texts: Sequence[Words], masks: Sequence[np.ndarray], rows: np.ndarray, chances: np.ndarray
+    ) -> np.ndarray:
+        drawn: np.ndarray = self.propose(texts, masks).words[rows, 1]
+        return drawn
+
+
 class Echo(Parrot):
     """Proposes, for certain, the word to the left of the position (number 0 at the start)."""
 
@@ -193,6 +203,13 @@ def test_one_by_one_asks_equal_requests_once() -> None:
     parrot = Parrot()
     OneByOne(parrot).fill([block("a b", [[1, 0], [1, 0]])])
     assert len(parrot.asked) == 1
+
+
+def test_one_pass_lets_a_perturbator_draw_that_can() -> None:
+    painter = Painter()
+    found = OnePass(painter).fill([block("a b c", [[0, 1, 0], [0, 0, 1], [0, 1, 0]]), block("d", [[0]])])
+    assert [rows.tolist() for rows in found] == [[[1, KEPT, 5], [1, 3, KEPT], [1, KEPT, 5]], [[1]]]
+    assert len(painter.asked) == 3
 
 
 def test_one_by_one_leaves_the_draws_alone() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from anchorscope.errors import InputError, MissingPackageError, ModelFileError
+from anchorscope.fills import pick
 from anchorscope.perturbators import corpus
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
@@ -380,6 +381,20 @@ class TestMaskedLM:
         alone = perturbator.propose([part], [masked_at(part, 17)])
         np.testing.assert_array_equal(whole.words, alone.words)
         np.testing.assert_allclose(whole.probabilities, alone.probabilities, atol=1e-6)
+
+    @pytest.mark.parametrize("model", ["bert", "roberta"])
+    def test_what_it_draws_by_itself_is_what_is_picked_from_its_proposals(
+        self, model: str, request: pytest.FixtureRequest
+    ) -> None:
+        perturbator = MaskedLMPerturbator(request.getfixturevalue(model), top_n=9, batch_size=2)
+        texts = [split(text) for text in ("the dog barked at the cat", "a cat", "the film the film was bad, the dog!")]
+        masks = [masked_at(texts[0], 1, 3, 5), masked_at(texts[1], 0), masked_at(texts[2], 0, 2, 4, 6)]
+        rows = np.array([7, 0, 0, 3, 5, 2, 2, 2])
+        chances = np.linspace(0.01, 0.99, len(rows))
+        picked = pick(perturbator.propose(texts, masks), rows, chances)
+        drawn = perturbator.draw(texts, masks, rows, chances)
+        assert drawn.dtype == np.int32 and drawn.tolist() == picked.tolist()
+        assert len({*drawn.tolist()}) > 1
 
     def test_it_travels_as_its_folder(self, bert: Path) -> None:
         perturbator = MaskedLMPerturbator(bert, top_n=7, batch_size=3)

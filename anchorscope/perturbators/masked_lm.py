@@ -10,9 +10,10 @@ word depends on the tokenizer:
 The other words are cut one by one (and remembered), byte-level BPE with the space before them where the text has one,
 SentencePiece always with it. In scripts without spaces only WordPiece models have whole words to offer.
 
-The vocabulary is scored at masked positions only, and of the scores only the n best leave the device. A text's answer
-is nearly the same in any batch: the last bits may differ, as torch sums in an order that depends on the batch. On a GPU
-the model computes in bfloat16, and the next batch is laid out while the card works on this one.
+The vocabulary is scored at masked positions only, and of the scores only the n best leave the device, or only the words
+that are drawn from them. A text's answer is nearly the same in any batch: the last bits may differ, as torch sums in an
+order that depends on the batch. On a GPU the model computes in bfloat16, and the next batch is laid out while the card
+works on this one.
 """
 
 from __future__ import annotations
@@ -85,10 +86,31 @@ class MaskedLMPerturbator:
 
     def propose(self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]) -> Proposals:
         """The likeliest words for every True of every mask, all masks of a text being hidden at once."""
-        needed = windows(map(self._pieces.keys_of, texts), masks, self._pieces, self._layout)
         n_rows = sum(int(mask.sum()) for mask in masks)
-        launched = [(batch, self._launch(batch)) for batch in batches(needed, self._layout, self.batch_size)]
+        launched = [(batch, self._launch(batch)) for batch in self._batches(texts, masks)]
         return gather(((batch, self._fetch(*best)) for batch, best in launched), n_rows, self._n)
+
+    def draw(
+        self,
+        texts: Sequence[Words],
+        masks: Sequence[NDArray[np.bool_]],
+        rows: NDArray[np.intp],
+        chances: NDArray[np.float64],
+    ) -> NDArray[np.int32]:
+        """The words at which the cumulated probabilities of the asked rows of ``propose`` pass the chances."""
+        import torch
+
+        laid_out = [(batch, *self._launch(batch)) for batch in self._batches(texts, masks)]
+        place = np.empty(sum(len(batch.rows) for batch, _, _ in laid_out), np.int64)
+        place[np.concatenate([batch.rows for batch, _, _ in laid_out])] = np.arange(len(place))
+        asked, chance = (torch.from_numpy(array).to(self.device) for array in (place[rows], chances))
+        cumulated = torch.cat([likely for _, likely, _ in laid_out]).double().cumsum(dim=1)[asked]
+        passed = (cumulated <= (chance * cumulated[:, -1])[:, None]).sum(dim=1)
+        return self._number[torch.cat([found for _, _, found in laid_out])[asked, passed].cpu().numpy()]
+
+    def _batches(self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]) -> Iterator[Batch]:
+        needed = windows(map(self._pieces.keys_of, texts), masks, self._pieces, self._layout)
+        return batches(needed, self._layout, self.batch_size)
 
     def _launch(self, batch: Batch) -> tuple[Any, Any]:
         """The best scores and pieces, on the device, which a card may still be working on."""
