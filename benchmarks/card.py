@@ -31,7 +31,7 @@ from anchorscope.predictors.huggingface import HuggingFacePredictor
 from anchorscope.read import read_texts
 from anchorscope.run import Run
 from anchorscope.settings import preset
-from benchmarks import tasks
+from benchmarks import tasks, written
 from benchmarks.rules import _candidates
 
 LENGTH, BATCH, REPEATS = 32, 1024, 30
@@ -131,6 +131,14 @@ def tweets(data: Path) -> list[str]:
     return [*dict.fromkeys([*task.texts, *rest])][:TWEETS]
 
 
+def device_name() -> str:
+    """What the GPU calls itself."""
+    import torch
+
+    name: str = torch.cuda.get_device_name()
+    return name
+
+
 @contextmanager
 def timed(rows: dict[str, Any], name: str) -> Iterator[None]:
     """Note how long something takes."""
@@ -150,7 +158,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1])
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {**written.facts(), "card": device_name()}
 
     def note(name: str, value: Any) -> None:
         found[name] = value

@@ -32,7 +32,7 @@ def write(name: str, arguments: Namespace, rows: Sequence[Mapping[str, Any]], **
 
 
 def facts() -> dict[str, Any]:
-    """The machine, its load, and the commit."""
+    """The machine, its load, and the commit; BENCHMARK_COMMIT names the commit of a copy that is no checkout."""
     command = ["git", "rev-parse", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent).stdout.strip()
     return {
@@ -40,7 +40,7 @@ def facts() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": [round(value, 1) for value in os.getloadavg()],
         "python": platform.python_version(),
-        "commit": commit,
+        "commit": os.environ.get("BENCHMARK_COMMIT") or commit,
         "date": date.today().isoformat(),
     }
 
