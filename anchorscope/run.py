@@ -39,8 +39,9 @@ from anchorscope.collection import (
     sample,
 )
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
+from anchorscope.finished import FinishedRun
 from anchorscope.hiding import Hidden
-from anchorscope.journal import FILE, FinishedRun, Journal, refuse_busy
+from anchorscope.journal import Journal, refuse_busy
 from anchorscope.ledger import Ledger
 from anchorscope.patience import Patience, Patient
 from anchorscope.race import Race
@@ -50,6 +51,7 @@ from anchorscope.result import Result
 from anchorscope.scan import Scan, Standing
 from anchorscope.schedule import Engine
 from anchorscope.settings import Settings
+from anchorscope.tables import FILE
 from anchorscope.tally import Tally
 from anchorscope.types import (
     Backend,

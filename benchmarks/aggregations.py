@@ -23,7 +23,7 @@ import numpy as np
 
 from anchorscope import scores
 from anchorscope.aopc import Removals
-from anchorscope.journal import FinishedRun
+from anchorscope.finished import FinishedRun
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.read import read_texts
 from anchorscope.reproduction import models, tasks

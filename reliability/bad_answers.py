@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from anchorscope.errors import ModelError
-from anchorscope.journal import FinishedRun
+from anchorscope.finished import FinishedRun
 from anchorscope.patience import Patience, Patient
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import as_predictor

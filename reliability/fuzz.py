@@ -42,8 +42,7 @@ from hypothesis import strategies as st
 from anchorscope import cli
 from anchorscope.answers import checked
 from anchorscope.errors import AnchorscopeError
-from anchorscope.journal import FILE as JOURNAL
-from anchorscope.journal import FinishedRun
+from anchorscope.finished import FinishedRun
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors.scikit import read_skops
 from anchorscope.read import read_files, read_texts
@@ -56,6 +55,7 @@ from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import Settings, preset
+from anchorscope.tables import FILE as JOURNAL
 from anchorscope.testing import WeightPredictor
 from anchorscope.words import spans, split, terms
 from reliability.tables import ROOT, Study, options

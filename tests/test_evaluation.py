@@ -276,7 +276,7 @@ def test_the_recorder_remembers_what_was_shown_and_scores_it_afterwards(tmp_path
     assert of_yes[0].shared < 1 and of_yes[0].aopc < of_yes[-1].aopc
     assert [row.seconds for row in of_yes] == sorted(row.seconds for row in of_yes)
 
-    from anchorscope.journal import FinishedRun
+    from anchorscope.finished import FinishedRun
 
     kept = moments_of(FinishedRun(tmp_path / "run").moments())
     middle = quality(kept, removals, {label: recorder.moments[-1].terms[label] for label in LABELS})

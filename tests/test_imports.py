@@ -16,8 +16,9 @@ PACKAGE = Path(anchorscope.__file__).parent
 
 VALUES = {"types", "errors", "devices"}
 METHOD = {"registry", "read", "words", "streams", "anchor", "tally", "scores", "bounds", "fills", "aopc", "answers"}
-METHOD |= {"posterior", "progress", "credit", "hiding"}
-PLANS = {"schedule", "settings", "collection", "holders", "scan", "race", "journal", "ledger", "evidence", "patience"}
+METHOD |= {"posterior", "progress", "credit", "recount", "hiding"}
+PLANS = {"schedule", "settings", "collection", "holders", "scan", "race", "ledger", "evidence", "patience"}
+PLANS |= {"rows", "tables", "journal", "finished"}
 ADAPTERS = {"predictors", "perturbators", "backends", "embedded_model"}
 RUNS = {"run", "result", "estimate"}
 DOORS = {"explainer", "report", "demo", "testing", "evaluation", "reproduction"}

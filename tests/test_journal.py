@@ -15,10 +15,12 @@ from runs import finish, make_run, predictor, reviews
 from anchorscope import scores
 from anchorscope.backends import local
 from anchorscope.errors import InputError, ModelError, RunFolderError
-from anchorscope.journal import FILE, FinishedRun, Journal
+from anchorscope.finished import FinishedRun
+from anchorscope.journal import Journal
 from anchorscope.patience import Patience, Patient
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.run import Run
+from anchorscope.tables import FILE
 from anchorscope.tally import Tally
 from anchorscope.testing import WeightPredictor
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope import fills, race, schedule, scores
-from anchorscope.journal import FinishedRun
+from anchorscope.finished import FinishedRun
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.read import read_texts

@@ -15,7 +15,7 @@ from runs import explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope import Explainer
 from anchorscope.errors import InputError, ModelError, ModelFailedError
-from anchorscope.journal import FinishedRun
+from anchorscope.finished import FinishedRun
 from anchorscope.patience import LONGEST_ASKED, Patience, Patient, asked_wait, is_out_of_memory
 from anchorscope.predictors import as_predictor
 

@@ -16,7 +16,8 @@ from runs import explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope import Explainer, journal, result
 from anchorscope.errors import InputError, ModelFileError, RunFolderError, StorageError
-from anchorscope.journal import FinishedRun, Journal
+from anchorscope.finished import FinishedRun
+from anchorscope.journal import Journal
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import load_predictor
 from anchorscope.read import read_texts

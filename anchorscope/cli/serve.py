@@ -63,8 +63,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Serve until interrupted, and give the exit status."""
     from anchorscope.cli.watch import say
-    from anchorscope.journal import FILE
     from anchorscope.report.live import serve
+    from anchorscope.tables import FILE
 
     for option in ("document", "dry_run"):
         if option in given:
@@ -86,7 +86,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
     """A finished run; with --model, texts can be tried on it."""
     from anchorscope.collection import LazyWords
-    from anchorscope.journal import FinishedRun
+    from anchorscope.finished import FinishedRun
     from anchorscope.perturbators.choose import named_perturbator
     from anchorscope.report.live import LiveRun, Trial
     from anchorscope.settings import Settings

@@ -17,7 +17,7 @@ from anchorscope.cli import options
 from anchorscope.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from anchorscope.journal import FinishedRun
+    from anchorscope.finished import FinishedRun
     from anchorscope.scan import Standing
     from anchorscope.scores import Scores
     from anchorscope.settings import Settings
@@ -46,7 +46,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Print the terms, and give the exit status."""
     from anchorscope.cli.watch import print_table
-    from anchorscope.journal import FinishedRun
+    from anchorscope.finished import FinishedRun
     from anchorscope.report import flat
     from anchorscope.report.table import explanations_table
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from anchorscope.collection import predict
 from anchorscope.errors import RunFolderError
-from anchorscope.journal import FinishedRun
+from anchorscope.finished import FinishedRun
 from anchorscope.read import Documents
 from anchorscope.result import Result
 from anchorscope.settings import Settings

@@ -29,9 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import bounds, result, scores
-from anchorscope.journal import FinishedRun, reading
+from anchorscope.finished import FinishedRun
 from anchorscope.progress import LEVEL, RACED, LabelOutlook, expected_tally
 from anchorscope.result import Result
+from anchorscope.rows import reading
 from anchorscope.settings import Settings
 from anchorscope.tally import Tally
 from anchorscope.types import EMPTY, Cost, Snapshot

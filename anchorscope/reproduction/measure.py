@@ -23,11 +23,12 @@ from anchorscope import scores
 from anchorscope.aopc import Removals
 from anchorscope.errors import RunFolderError
 from anchorscope.evaluation.anytime import Moment, moments_of
-from anchorscope.journal import FILE, FinishedRun
+from anchorscope.finished import FinishedRun
 from anchorscope.read import read_texts
 from anchorscope.reproduction.grid import AGGREGATIONS, TOP_K
 from anchorscope.run import Budget, Run
 from anchorscope.settings import Settings
+from anchorscope.tables import FILE
 from anchorscope.tally import Tally
 from anchorscope.types import Cost, Perturbator, Predictor
 

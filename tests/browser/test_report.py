@@ -51,7 +51,7 @@ def test_the_formulas_of_the_page_are_those_of_the_library(
     open_page: Any, keep_run: KeepRun, settings: Mapping[str, Any], tmp_path: Path
 ) -> None:
     """Scores and order of all terms, under all aggregations, for both labels."""
-    from anchorscope.journal import FinishedRun
+    from anchorscope.finished import FinishedRun
 
     folder = keep_run("scan" if settings else "one", **settings)
     watched = open_page(write_report(folder, out=tmp_path / "report.html").as_uri())

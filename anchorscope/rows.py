@@ -1,0 +1,92 @@
+"""The rows of a journal, read with distrust: a journal may come from elsewhere.
+
+SQLite keeps anything in any column, so a cell may hold a value of any kind. Whatever is wrong with the rows is a
+RunFolderError of one sentence: ``reading`` says it for a block, ``defensive`` for a method.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+
+from anchorscope.errors import RunFolderError
+from anchorscope.types import Cost, Verdict
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+UNREADABLE = (
+    *(sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError),
+)
+"""What reading a journal may raise that no run has written."""
+
+
+class _InFolder(Protocol):
+    _folder: Path
+
+
+Reader = TypeVar("Reader", bound=_InFolder)
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Whatever is wrong with what a journal holds becomes one sentence."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise RunFolderError(
+            f"The journal in {folder} holds what no run has written ({type(error).__name__}: {error}); "
+            "start afresh in another --out."
+        ) from error
+
+
+def defensive(read: Callable[Concatenate[Reader, P], T]) -> Callable[Concatenate[Reader, P], T]:
+    """A method that reads what may come from elsewhere."""
+
+    @wraps(read)
+    def read_defensively(self: Reader, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with reading(self._folder):
+            return read(self, *args, **kwargs)
+
+    return read_defensively
+
+
+def of_kinds(rows: Iterable[tuple[Any, ...]], *kinds: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows, each cell of its kind.
+
+    >>> list(of_kinds([(0, "a film"), (1, b"a film")], int, str))
+    Traceback (most recent call last):
+    TypeError: a cell holds a value of type bytes
+    """
+    for row in rows:
+        for value, kind in zip(row, kinds, strict=True):
+            if not isinstance(value, kind):
+                raise TypeError(f"a cell holds a value of type {type(value).__name__}")
+        yield row
+
+
+def read_meta(db: sqlite3.Connection) -> dict[str, Any]:
+    """What a run is, by name."""
+    return {key: json.loads(value) for key, value in db.execute("SELECT key, value FROM meta")}
+
+
+def read_costs(db: sqlite3.Connection) -> dict[int, Cost]:
+    """What each closed round took, by number."""
+    rows = db.execute("SELECT number, cost FROM rounds ORDER BY number")
+    return {number: Cost(**json.loads(cost)) for number, cost in rows}
+
+
+def read_verdicts(db: sqlite3.Connection, of: Literal["round", "document"], number: int) -> list[Verdict]:
+    """The verdicts of one round or about one document, in the order of documents and words."""
+    rows = db.execute(
+        "SELECT document, position, anchor, decided, agreements, samples, threshold, gain FROM verdicts "
+        f"WHERE {of} = ? ORDER BY document, position",
+        (number,),
+    )
+    checked = of_kinds(rows, int, int, int, int, int, int, float, float)
+    return [Verdict(d, p, bool(a), bool(c), n, s, t, g) for d, p, a, c, n, s, t, g in checked]
