@@ -130,15 +130,15 @@ def assert_same(one: Proposals, other: Proposals) -> None:
 
 
 def test_a_text_is_read_as_its_pieces_between_begin_and_end(tiny: Path) -> None:
-    """The Film ___ bad . = [CLS] the film [MASK] b ##a ##d . [SEP]: the mask is piece 3; padded to 16 pieces."""
+    """The Film ___ bad . = [CLS] the film [MASK] b ##a ##d . [SEP]: the mask is piece 3; padded to 12 pieces."""
     perturbator = EmbeddedPerturbator(folder=tiny, top_n=5)
     number = VOCABULARY.index
     pieces = [number(p) for p in ("[CLS]", "the", "film", "[MASK]", "b", "##a", "##d", ".", "[SEP]")]
     words, probabilities = perturbator._session.run(
         ["words", "probabilities"],
         {
-            "pieces": np.array([pieces + [0] * 7]),
-            "attention": np.array([[1] * 9 + [0] * 7]),
+            "pieces": np.array([pieces + [0] * 3]),
+            "attention": np.array([[1] * 9 + [0] * 3]),
             "masked": np.array([3]),
             "n": np.array([5]),
         },

@@ -300,6 +300,11 @@ class TestWindows:
         assert short.pieces.ravel()[short.masked].tolist() == [4] * 6
         assert short.rows.tolist() == [5, 6, 7, 8, 9, 10] and long.rows.tolist() == [0, 1, 2, 3, 4]
 
+    def test_a_smaller_padding_step_pads_less(self) -> None:
+        """3, 6 and 7 words make 5, 8 and 9 pieces: padded to 8, 8 and 12 in steps of 4."""
+        layout = Layout(pad=0, begin=2, end=3, mask=4, max_pieces=20, padding_step=4)
+        assert [batch.pieces.shape for batch in batches(self.windows(7, 3, 6), layout, 64)] == [(2, 8), (1, 12)]
+
     def test_a_batch_of_long_windows_is_smaller(self) -> None:
         """Four windows of 64 pieces are as large as two of 128."""
         layout = Layout(pad=0, begin=2, end=3, mask=4, max_pieces=128)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.resources import files
@@ -30,6 +31,9 @@ from anchorscope.types import Proposals, Words
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
+BATCH_SIZE, PADDING_STEP = 16, 4
+"""Windows in a batch, and what their lengths are multiples of: 25 to 30% less CPU time than 64 and 16, measured."""
+
 ENGLISH_SHARE = 0.55
 """Documents are English enough where ``share_in_vocabulary`` is at least this.
 
@@ -41,8 +45,8 @@ Spanish and French 0.37, Dutch 0.33, German 0.28, Polish 0.21; other scripts 0.
 class EmbeddedPerturbator:
     """The shipped model; ``folder`` points to another one of the same make.
 
-    ``threads`` are those of one call (None: OMP_NUM_THREADS, or else onnxruntime's own choice); ``batch_size`` counts
-    windows.
+    ``threads`` batches are answered at a time (None: OMP_NUM_THREADS, or else as many as there are cores);
+    ``batch_size`` counts windows.
     """
 
     name = "embedded"
@@ -50,7 +54,7 @@ class EmbeddedPerturbator:
     knows_originals = True
 
     def __init__(
-        self, *, top_n: int = 50, threads: int | None = None, batch_size: int = 64, folder: Path | None = None
+        self, *, top_n: int = 50, threads: int | None = None, batch_size: int = BATCH_SIZE, folder: Path | None = None
     ) -> None:
         if top_n < 1:
             raise InputError(f"top_n is {top_n}, but the embedded perturbator needs at least 1 proposal.")
@@ -60,7 +64,7 @@ class EmbeddedPerturbator:
         self.fingerprint = sha256(b"\0".join((self._model, vocabulary, config, b"%d" % top_n))).hexdigest()
         numbers = {piece: number for number, piece in enumerate(self.vocabulary)}
         pad, self._unknown, begin, end, mask = (numbers[piece] for piece in SPECIAL)
-        self._layout = Layout(pad, begin, end, mask, json.loads(config)["max_pieces"])
+        self._layout = Layout(pad, begin, end, mask, json.loads(config)["max_pieces"], PADDING_STEP)
         self._pieces = WordPieces(numbers)
         n_whole_words = sum(not piece.startswith("##") for piece in self.vocabulary) - len(SPECIAL)
         self._n = min(top_n, n_whole_words)
@@ -77,8 +81,8 @@ class EmbeddedPerturbator:
         """The likeliest words for every True of every mask, all masks of a text being hidden at once."""
         needed = windows((text.words for text in texts), masks, self._pieces, self._layout)
         n_rows = sum(int(mask.sum()) for mask in masks)
-        packed = batches(needed, self._layout, self.batch_size)
-        return gather(((batch, self._answer(batch)) for batch in packed), n_rows, self._n)
+        packed = list(batches(needed, self._layout, self.batch_size))
+        return gather(zip(packed, self._answers(packed)), n_rows, self._n)
 
     def share_in_vocabulary(self, texts: Sequence[Words]) -> float:
         """The share of the words with letters that the model knows as whole words: how English the texts are."""
@@ -89,8 +93,17 @@ class EmbeddedPerturbator:
         pieces = self._pieces[word]
         return len(pieces) == 1 and pieces[0] != self._unknown
 
-    def _answer(self, batch: Batch) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        words, probabilities = self._session.run(
+    def _answers(self, packed: Sequence[Batch]) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
+        """Batch beside batch: threads that shared the work within a batch would spend a tenth of it on waiting."""
+        n_threads = self.threads or int(os.environ.get("OMP_NUM_THREADS") or 0) or os.cpu_count() or 1
+        answer = partial(self._answer, self._session)
+        if min(n_threads, len(packed)) < 2:
+            return list(map(answer, packed))
+        with ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(answer, packed))
+
+    def _answer(self, session: Any, batch: Batch) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        words, probabilities = session.run(
             ["words", "probabilities"],
             {
                 "pieces": batch.pieces,
@@ -106,11 +119,8 @@ class EmbeddedPerturbator:
         from onnxruntime import InferenceSession, SessionOptions
 
         options = SessionOptions()
-        options.intra_op_num_threads = self.threads or int(os.environ.get("OMP_NUM_THREADS") or 0)
-        options.inter_op_num_threads = 1
-        # As fast, measured: memory is given back after the longest batch, and waiting threads leave their core alone.
-        options.enable_cpu_mem_arena = False
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.enable_cpu_mem_arena = False  # as fast, measured, and memory is given back after the longest batch
         return InferenceSession(self._model, options, providers=["CPUExecutionProvider"])
 
     def _read(self, name: str) -> bytes:

@@ -29,22 +29,23 @@ from numpy.typing import NDArray
 
 from anchorscope.types import Proposals
 
-PADDING_STEP = 16
-"""Windows are padded to a multiple of this many pieces."""
-
 USUAL_LENGTH = 64
 """A batch has its full size up to this many pieces a window, and fewer windows where they are longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a model reads: its special pieces, and how many pieces at most, begin and end included."""
+    """What a model reads: its special pieces, and how many pieces at most, begin and end included.
+
+    Windows are padded to a multiple of ``padding_step`` pieces: a small one wastes less, a large one makes fewer shapes.
+    """
 
     pad: int
     begin: int
     end: int
     mask: int
     max_pieces: int
+    padding_step: int = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +93,13 @@ def windows(
 def batches(windows: Iterable[Window], layout: Layout, batch_size: int) -> Iterator[Batch]:
     """The windows packed by length, shortest first."""
     by_length: defaultdict[int, list[Window]] = defaultdict(list)
+    step = layout.padding_step
     for window in windows:
-        by_length[min(-(-len(window.pieces) // PADDING_STEP) * PADDING_STEP, layout.max_pieces)].append(window)
+        by_length[min(-(-len(window.pieces) // step) * step, layout.max_pieces)].append(window)
     for length, alike in sorted(by_length.items()):
-        step = max(1, batch_size * USUAL_LENGTH // max(USUAL_LENGTH, length))
-        for start in range(0, len(alike), step):
-            yield _batch(alike[start : start + step], length, layout.pad)
+        size = max(1, batch_size * USUAL_LENGTH // max(USUAL_LENGTH, length))
+        for start in range(0, len(alike), size):
+            yield _batch(alike[start : start + size], length, layout.pad)
 
 
 def gather(
