@@ -13,8 +13,9 @@ A filling is asked with blocks of samples of many documents and answers the voca
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from anchorscope import streams
 from anchorscope.streams import Draws
 from anchorscope.types import DrawingPerturbator, Perturbator, Proposals, Words
-from anchorscope.words import case_of, compose, match_case, term
+from anchorscope.words import AS_IS, CAPITALISED, CAPITALS, case_of, compose, in_case, term
 
 FILLINGS = ("bank", "one-pass", "one-by-one")
 BANK_DRAWS = ("position", "sample")
@@ -50,13 +51,22 @@ class Lexicon:
     """A perturbator's vocabulary as texts need it: by number, in three capitalisations, and by term."""
 
     def __init__(self, perturbator: Perturbator) -> None:
-        words = list(perturbator.vocabulary)
-        models = ("a", "Aa", "AA")  # as it is, capitalised, all capitals
-        variants = [[w if perturbator.cased else match_case(model, w) for w in words] for model in models]
-        self._variants = np.array(variants, dtype=object).reshape(len(models), len(words))
-        backwards = list(enumerate(words))[::-1]  # the first of equal ones stays
-        self._by_term = {term(word) or word: number for number, word in backwards}
-        self._by_spelling = {word: number for number, word in backwards}
+        words = self._words = list(perturbator.vocabulary)
+        cases = (AS_IS, CAPITALISED, CAPITALS)
+        variants = [words if perturbator.cased else [in_case(word, case) for word in words] for case in cases]
+        self._variants = np.array(variants, dtype=object).reshape(len(cases), len(words))
+
+    @cached_property
+    def _by_spelling(self) -> dict[str, int]:
+        return {word: number for number, word in self._backwards()}
+
+    @cached_property
+    def _by_term(self) -> dict[str, int]:
+        return {term(word) or word: number for number, word in self._backwards()}
+
+    def _backwards(self) -> Iterable[tuple[int, str]]:
+        """From the last word to the first, so that the first of equal ones stays."""
+        return reversed(list(enumerate(self._words)))
 
     def numbers(self, words: Words) -> NDArray[np.int32]:
         """The vocabulary number of each word, by its spelling or else by its term; -1 where there is none."""

@@ -66,9 +66,10 @@ def draw(
     balanced: bool = False,
 ) -> Draws:
     """Samples ``start`` to ``stop`` of a stream; ``keep`` is each word's probability of being kept (balanced: 1/2)."""
-    chances = uniforms(seed, text, stream, start, stop, 3 * len(keep))
-    kept_chance, fill, choice = np.split(chances, 3, axis=1)
-    kept = _balanced(seed, text, len(keep), start, stop) if balanced else kept_chance < keep
+    n = len(keep)
+    chances = uniforms(seed, text, stream, start, stop, 3 * n)
+    kept_chance, fill, choice = chances[:, :n], chances[:, n : 2 * n], chances[:, 2 * n :]
+    kept = _balanced(seed, text, n, start, stop) if balanced else kept_chance < keep
     if forced is not None:
         kept[:, forced] = True
     return Draws(kept, fill, choice)
@@ -78,8 +79,7 @@ def uniforms(seed: int, text: str, stream: int, start: int, stop: int, width: in
     """Rows ``start`` to ``stop`` of the endless table (samples, width) of uniforms that belongs to a stream."""
     steps = -(-width // _PHILOX_BLOCK)
     digest = blake2b(f"{seed} {stream} ".encode() + text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    bits = np.random.Philox(key=np.frombuffer(digest, np.uint64))
-    bits.advance(start * steps)
+    bits = np.random.Philox(key=np.frombuffer(digest, np.uint64), counter=start * steps)
     rows = np.random.Generator(bits).random((stop - start, steps * _PHILOX_BLOCK))
     return rows[:, :width]
 
@@ -95,9 +95,12 @@ def _balanced(seed: int, text: str, n_words: int, start: int, stop: int) -> NDAr
 
 def _block(chances: NDArray[np.float64], n_words: int) -> NDArray[np.bool_]:
     """The Hadamard matrix, its rows and columns in a random order, each word on a column and a side of it by chance."""
-    columns, rows, words, sides = np.split(chances, np.cumsum([BALANCED_BLOCK - 1, BALANCED_BLOCK, n_words]))
-    column = np.argsort(columns)[np.argsort(np.argsort(words)) % (BALANCED_BLOCK - 1)]
-    return HADAMARD[np.argsort(rows)][:, column] ^ (sides < 0.5)
+    n_columns = BALANCED_BLOCK - 1
+    columns, rest = chances[:n_columns], chances[n_columns:]
+    rows, rest = rest[:BALANCED_BLOCK], rest[BALANCED_BLOCK:]
+    words, sides = rest[:n_words], rest[n_words:]
+    column = columns.argsort()[words.argsort().argsort() % n_columns]
+    return HADAMARD[rows.argsort()[:, None], column] ^ (sides < 0.5)
 
 
 def _hadamard(prime: int) -> NDArray[np.bool_]:

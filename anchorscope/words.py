@@ -183,6 +183,8 @@ def case_of(word: str) -> int:
     >>> [case_of(word) for word in ("great", "Great", "GREAT", "iPhone", "I")]
     [0, 1, 2, 0, 0]
     """
+    if word.islower():  # as most are
+        return AS_IS
     if word.isupper() and sum(map(str.isupper, word)) > 1:
         return CAPITALS
     return CAPITALISED if word[:1].isupper() and word[1:].islower() else AS_IS
@@ -194,7 +196,15 @@ def match_case(original: str, fill: str) -> str:
     >>> match_case("Great", "good"), match_case("GREAT", "good"), match_case("I", "they")
     ('Good', 'GOOD', 'they')
     """
-    case = case_of(original)
+    return in_case(fill, case_of(original))
+
+
+def in_case(fill: str, case: int) -> str:
+    """A lower-case fill, written in one of the three ways.
+
+    >>> [in_case("good", case) for case in (AS_IS, CAPITALISED, CAPITALS)]
+    ['good', 'Good', 'GOOD']
+    """
     if case == CAPITALS:
         return fill.upper()
     return fill[:1].title() + fill[1:] if case == CAPITALISED else fill

@@ -37,7 +37,7 @@ USUAL_LENGTH = 64
 class Layout:
     """What a model reads: its special pieces, and how many pieces at most, begin and end included.
 
-    Windows are padded to a multiple of ``padding_step`` pieces: a small one wastes less, a large one makes fewer shapes.
+    Windows are padded to a multiple of ``padding_step`` pieces: a small one wastes less, a large one has fewer shapes.
     """
 
     pad: int
