@@ -148,7 +148,7 @@ class _Session:
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """The probabilities (texts, labels); a text that was seen before is not asked again."""
-        new = sorted({text for text in texts if text not in self._places}, key=lambda text: (len(text), text))
+        new = sorted(sorted({text for text in texts if text not in self._places}), key=len)
         for start in range(0, len(new), PREDICTOR_TEXTS):
             some = new[start : start + PREDICTOR_TEXTS]
             self._rows.append(answered(self._predictor.predict, some, self._predictor.labels))
