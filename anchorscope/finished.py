@@ -6,7 +6,6 @@ Nothing is locked and nothing is written. A folder may come from elsewhere: what
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from anchorscope.errors import RunFolderError
 from anchorscope.progress import Progress
 from anchorscope.race import priority
 from anchorscope.recount import Verdicts
-from anchorscope.rows import defensive, of_kinds, read_costs, read_meta, read_verdicts, reading
+from anchorscope.rows import defensive, of_kinds, read_costs, read_json, read_meta, read_verdicts, reading
 from anchorscope.settings import Settings
 from anchorscope.tables import FILE, check_tables, connect
 from anchorscope.tally import Tally
@@ -113,7 +112,7 @@ class FinishedRun:
     @defensive
     def moments(self) -> list[dict[str, Any]]:
         """What was shown after each round."""
-        return [json.loads(moment) for (moment,) in self._db.execute("SELECT moment FROM moments ORDER BY round")]
+        return [read_json(moment) for (moment,) in self._db.execute("SELECT moment FROM moments ORDER BY round")]
 
     @defensive
     def texts(self) -> dict[int, str]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from anchorscope.collection import Collection, Predictions
 from anchorscope.errors import RunFolderError, StorageError
-from anchorscope.rows import defensive, read_costs, read_meta, read_verdicts
+from anchorscope.rows import defensive, of_kinds, read_costs, read_meta, read_verdicts
 from anchorscope.scan import Round
 from anchorscope.tables import FILE, check_tables, connect, make_tables, unopened
 from anchorscope.types import Cost, Document, Verdict
@@ -86,12 +86,16 @@ class Journal:
         return bool(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
 
     @defensive
-    def read_predictions(self) -> Predictions | None:
+    def read_predictions(self, n_documents: int, n_labels: int) -> Predictions | None:
         """The predictions, if they were written down."""
-        rows = self._db.execute("SELECT predicted, confidence FROM documents ORDER BY number").fetchall()
+        query = "SELECT predicted, confidence FROM documents ORDER BY number"
+        rows = [*of_kinds(self._db.execute(query), int, float)]
         if not rows:
             return None
-        return Predictions(np.array([p for p, _ in rows], np.int64), np.array([c for _, c in rows]))
+        labels, confidence = np.array([p for p, _ in rows], np.int64), np.array([c for _, c in rows])
+        if len(labels) > n_documents or ((labels < 0) | (labels >= n_labels)).any():
+            raise LookupError("it knows documents or labels that there are not")
+        return Predictions(labels, confidence)
 
     def write_predictions(self, start: int, documents: Sequence[Document], predictions: Predictions) -> None:
         """Write down what the model says of some documents, which are numbered from ``start``."""
@@ -199,7 +203,7 @@ def _open(folder: Path) -> sqlite3.Connection:
         db.execute("PRAGMA synchronous=NORMAL")
         make_tables(db)
         check_tables(db, folder)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:  # SQLite quotes what it cannot read
         db.close()
         raise unopened(folder, error) from error
     except RunFolderError:

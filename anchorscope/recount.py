@@ -35,6 +35,8 @@ class Verdicts:
     def of(cls, rows: Sequence[tuple[float, ...]], credit: Credit) -> Verdicts:
         """From (label, term, document, anchor, gain, precision) and the empty anchor's verdict and precision."""
         table = np.array(rows, np.float64).reshape(-1, 8)
+        if not np.isfinite(table).all():
+            raise ValueError("a number of a verdict is not finite")
         label, term, document = (table[:, i].astype(np.int64) for i in range(3))
         anchor, gain, precision, robust, empty = table[:, 3:].T
         anchors = credit.anchors(anchor.astype(bool), precision, robust.astype(bool), empty)

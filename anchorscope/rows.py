@@ -1,7 +1,8 @@
 """The rows of a journal, read with distrust: a journal may come from elsewhere.
 
-SQLite keeps anything in any column, so a cell may hold a value of any kind. Whatever is wrong with the rows is a
-RunFolderError of one sentence: ``reading`` says it for a block, ``defensive`` for a method.
+SQLite keeps anything in any column, so a cell may hold a value of any kind, and a number may be none that a run
+writes: all of a run's are finite. Whatever is wrong with the rows is a RunFolderError of one sentence: ``reading`` says
+it for a block, ``defensive`` for a method.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from math import isfinite
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
@@ -57,7 +59,7 @@ def defensive(read: Callable[Concatenate[Reader, P], T]) -> Callable[Concatenate
 
 
 def of_kinds(rows: Iterable[tuple[Any, ...]], *kinds: Any) -> Iterator[tuple[Any, ...]]:
-    """The rows, each cell of its kind.
+    """The rows, each cell of its kind, and finite.
 
     >>> list(of_kinds([(0, "a film"), (1, b"a film")], int, str))
     Traceback (most recent call last):
@@ -67,18 +69,38 @@ def of_kinds(rows: Iterable[tuple[Any, ...]], *kinds: Any) -> Iterator[tuple[Any
         for value, kind in zip(row, kinds, strict=True):
             if not isinstance(value, kind):
                 raise TypeError(f"a cell holds a value of type {type(value).__name__}")
+            if isinstance(value, float):
+                finite(value)
         yield row
+
+
+def finite(number: float | str) -> float:
+    """A number, or the digits of one, that is neither infinite nor NaN.
+
+    >>> finite("1e999")
+    Traceback (most recent call last):
+    ValueError: a number is inf
+    """
+    value = float(number)
+    if not isfinite(value):
+        raise ValueError(f"a number is {value}")
+    return value
+
+
+def read_json(text: str) -> Any:
+    """The values of a cell that holds JSON, every number of them finite."""
+    return json.loads(text, parse_constant=finite, parse_float=finite)
 
 
 def read_meta(db: sqlite3.Connection) -> dict[str, Any]:
     """What a run is, by name."""
-    return {key: json.loads(value) for key, value in db.execute("SELECT key, value FROM meta")}
+    return {key: read_json(value) for key, value in db.execute("SELECT key, value FROM meta")}
 
 
 def read_costs(db: sqlite3.Connection) -> dict[int, Cost]:
     """What each closed round took, by number."""
     rows = db.execute("SELECT number, cost FROM rounds ORDER BY number")
-    return {number: Cost(**json.loads(cost)) for number, cost in rows}
+    return {number: Cost(**read_json(cost)) for number, cost in rows}
 
 
 def read_verdicts(db: sqlite3.Connection, of: Literal["round", "document"], number: int) -> list[Verdict]:

@@ -193,7 +193,7 @@ class Run:
 
     def _predictions(self, chosen: Sequence[Document], texts: Sequence[str], journal: Journal | None) -> Predictions:
         """What the model says of the documents; with a journal, written down in pieces and read from there."""
-        known = journal.read_predictions() if journal else None
+        known = journal.read_predictions(len(texts), len(self._predictor.labels)) if journal else None
         pieces = [] if known is None else [known]
         start = 0 if known is None else len(known.labels)
         at_once = PREDICTED_AT_ONCE if journal else max(1, len(texts))

@@ -43,6 +43,7 @@ from anchorscope import cli
 from anchorscope.answers import checked
 from anchorscope.errors import AnchorscopeError
 from anchorscope.finished import FinishedRun
+from anchorscope.journal import Journal
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors.scikit import read_skops
 from anchorscope.read import read_files, read_texts
@@ -64,7 +65,8 @@ NAMES = (
     *("documents .csv", "documents .tsv", "documents .jsonl", "documents .txt", "documents .parquet"),
     *("documents .csv.gz", "documents .csv.bz2", "documents .csv.xz", "documents .csv.zst", "texts"),
     *("result.json, bytes", "result.json, values", "result, atheris", "settings", "model answers", "model file .skops"),
-    *("requests", "command line", "journal, bytes", "journal, cells", "journal, atheris"),
+    *("requests", "command line", "journal, bytes", "journal, cells", "journal, resumed"),
+    *("journal, atheris",),
 )
 """Every parser; those with atheris are fuzzed by it, the others by hypothesis."""
 
@@ -203,6 +205,18 @@ class Parsers:
             run.closed_rounds()
         report(page_data(folder))
 
+    def resumed(self, data: bytes) -> None:
+        """A journal that a run is to go on with, and everything that it reads from it."""
+        folder = self.scratch / "resumed"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        (folder / JOURNAL).write_bytes(data)
+        with closing(Journal(folder)) as journal:
+            journal.meta()
+            journal.read_predictions(n_documents=7, n_labels=2)
+            for number in journal.closed_rounds():
+                journal.read_round(number)
+
     def changed_journal(self, edits: list[tuple[str, int, int, Any]]) -> None:
         """A real journal with cells put in the place of others."""
         folder = self.scratch / "cells"
@@ -328,6 +342,7 @@ def parsers(made: Parsers) -> dict[str, tuple[Callable[[Any], None], st.SearchSt
         "result.json, values": (made.changed_result, st.tuples(st.integers(0, 10_000), JSON)),
         "journal, bytes": (made.journal, mutated(made.real_journal)),
         "journal, cells": (made.changed_journal, st.lists(edits, min_size=1, max_size=4)),
+        "journal, resumed": (made.resumed, mutated(made.real_journal)),
         "settings": (made.settings, st.dictionaries(setting, JSON, max_size=4)),
         "command line": (made.command_line, st.lists(st.sampled_from(words) | st.text(max_size=8), max_size=8)),
         "model answers": (made.answers, rows),

@@ -19,6 +19,8 @@ from anchorscope.finished import FinishedRun
 from anchorscope.journal import Journal
 from anchorscope.patience import Patience, Patient
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
+from anchorscope.report.view import page_data
+from anchorscope.result import FILE as RESULT
 from anchorscope.run import Run
 from anchorscope.tables import FILE
 from anchorscope.tally import Tally
@@ -374,3 +376,50 @@ def test_the_meta_data_say_what_the_run_was(tmp_path: Path) -> None:
     assert meta["settings"]["seed"] == 3
     assert meta["model"]["name"] == "weights"
     assert json.dumps(meta)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE verdicts SET gain = -9e999 WHERE position >= 0",
+        "UPDATE documents SET confidence = 9e999 WHERE number = 0",
+        'UPDATE moments SET moment = replace(moment, \'"seconds": \', \'"seconds": 1e999, "was": \')',
+        "UPDATE rounds SET cost = '{\"seconds\": NaN}'",
+    ],
+)
+def test_a_number_that_is_not_finite_is_no_runs(change: str, tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path))
+    with sqlite3.connect(tmp_path / FILE) as db:
+        assert db.execute(change).rowcount > 0
+    with pytest.raises(RunFolderError, match="holds what no run has written"):
+        page_data(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE documents SET predicted = 2 WHERE number = 0",
+        "UPDATE documents SET predicted = 'good' WHERE number = 0",
+        "INSERT INTO documents SELECT 1000, 'another', label, predicted, confidence FROM documents WHERE number = 0",
+    ],
+)
+def test_predictions_that_no_run_has_made_are_not_gone_on_with(change: str, tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path))
+    (tmp_path / RESULT).unlink(missing_ok=True)
+    with sqlite3.connect(tmp_path / FILE) as db:
+        assert db.execute(change).rowcount == 1
+    with pytest.raises(RunFolderError, match="holds what no run has written"):
+        finish(make_run(folder=tmp_path, resume=True))
+
+
+def test_what_sqlite_cannot_name_is_refused(tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path))
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.execute("PRAGMA journal_mode=DELETE")
+    data = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(data.replace(b"CREATE TABLE meta", b"CREATE TABLE \xff\xfe\xff\xfe", 1))
+    for suffix in ("-wal", "-shm"):
+        (tmp_path / (FILE + suffix)).unlink(missing_ok=True)
+    with pytest.raises(RunFolderError, match="cannot be read"):
+        Journal(tmp_path)
