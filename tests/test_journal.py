@@ -418,7 +418,11 @@ def test_what_sqlite_cannot_name_is_refused(tmp_path: Path) -> None:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.execute("PRAGMA journal_mode=DELETE")
     data = (tmp_path / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(data.replace(b"CREATE TABLE meta", b"CREATE TABLE \xff\xfe\xff\xfe", 1))
+    assert b"tablemetameta" in data and b"CREATE TABLE meta" in data
+    data = data.replace(b"tablemetameta", b"table\xff\xfe\xff\xfemeta").replace(
+        b"CREATE TABLE meta", b"CREATE TABEL meta"
+    )
+    (tmp_path / FILE).write_bytes(data)
     for suffix in ("-wal", "-shm"):
         (tmp_path / (FILE + suffix)).unlink(missing_ok=True)
     with pytest.raises(RunFolderError, match="cannot be read"):
