@@ -134,7 +134,8 @@ def _warning(summary: Summary) -> str:
     return (
         f"**A small pass**: at most {most:,} documents a task and seeds: {seeds}, where the "
         "paper has up to 7,000 and 5. On few documents rare words are a matter of luck, and so are the verdicts "
-        "below. Curves over time are by the clock of a machine that did other work, too.\n"
+        "below. Seconds on a GPU and curves over time are by the clock of a machine that did other work, too (up to "
+        "twenty runs at a time shared the card); samples are what they are.\n"
     )
 
 

@@ -83,14 +83,15 @@ def average_inferior(summary: Summary) -> Answer:
 def close(summary: Summary) -> Answer:
     """G_sq and G_h are near G_pr."""
     boxes = _boxes(summary, "unoptimised")
-    ratios = {
-        name: [_aopc(summary, box, name) / max(1e-9, _aopc(summary, box, "pr")) for box in boxes]
-        for name in ("sq", "h")
-    }
-    outcomes = [(box, all(abs(ratios[n][i] - 1) <= 0.2 for n in ratios)) for i, box in enumerate(boxes)]
+    found = {name: [_aopc(summary, box, name) for box in boxes] for name in ("pr", "sq", "h")}
+    outcomes = [
+        (box, all(abs(value - pr) <= 0.2 * abs(pr) for value in others))
+        for box, pr, *others in zip(boxes, found["pr"], found["sq"], found["h"])
+    ]
     measured, verdict = _counted(outcomes, "both within 20% of G_pr's AOPC^20")
     if boxes:
-        measured += f"; on average G_sq {np.mean(ratios['sq']):.2f}, G_h {np.mean(ratios['h']):.2f} of G_pr"
+        sq, h = (_of_sums(found[name], found["pr"]) for name in ("sq", "h"))
+        measured += f"; summed over the boxes G_sq has {sq:.2f}, G_h {h:.2f} of G_pr's"
     return measured, verdict
 
 
@@ -122,14 +123,12 @@ def orders(summary: Summary) -> Answer:
         setting: [np.mean([row["aopc"] for row in summary.over_time(box, setting)]) for box in boxes]
         for setting in grid.ORDERS
     }
-    ratios = {
-        setting: float(np.mean([a / b for a, b in zip(areas[setting], areas["stop-rare"]) if b > 0]))
-        for setting in grid.ORDERS[1:]
-    }
+    ratios = {setting: _of_sums(areas[setting], areas["stop-rare"]) for setting in grid.ORDERS[1:]}
     told = ", ".join(f"{setting.removeprefix('order-')} {ratio:.2f}" for setting, ratio in ratios.items())
     low = min(ratios.values())
     return (
-        f"mean AOPC^20 over the run, relative to descending confidence: {told} (the final lists are the same)",
+        f"mean AOPC^20 over the run, summed over the boxes, relative to descending confidence: {told} (the final lists "
+        "are the same)",
         HOLDS if low >= 0.9 else IN_PART if low >= 0.75 else FAILS,
     )
 
@@ -142,11 +141,16 @@ def _against(summary: Summary, setting: str, base: str, claim: str) -> Answer:
     pairs = [(summary.final(box, setting).mean(), summary.final(box, base).mean()) for box in boxes]
     outcomes = [(box, _no_less(float(new), float(old))) for box, (new, old) in zip(boxes, pairs)]
     measured, _ = _counted(outcomes, claim)
-    ratio = sum(new for new, _ in pairs) / max(1e-9, sum(old for _, old in pairs))
+    ratio = _of_sums([new for new, _ in pairs], [old for _, old in pairs])
     mean_holds = ratio >= 1 - TOLERANCE
     yes = sum(so for _, so in outcomes)
     verdict = HOLDS if yes == len(outcomes) else IN_PART if mean_holds or 2 * yes >= len(outcomes) else FAILS
     return f"{measured}; summed AOPC^20 {ratio:.2f} of {base}'s, time {_time_ratio(summary, setting, base)}", verdict
+
+
+def _of_sums(values: Sequence[float], others: Sequence[float]) -> float:
+    """One sum over another: boxes in which hardly any word matters weigh little."""
+    return float(sum(values) / max(1e-9, sum(others)))
 
 
 def _time_ratio(summary: Summary, setting: str, base: str) -> str:
@@ -219,9 +223,10 @@ def tau_tilde(summary: Summary) -> Answer:
 
 def masking(summary: Summary) -> Answer:
     """What 50 proposals instead of 500 cost."""
-    if all(run["made"]["perturbator"] == "mask-token" for run in summary.records.values()):
+    proposing = {key: run for key, run in summary.records.items() if run["made"]["perturbator"] != "mask-token"}
+    if not proposing:
         return "the perturbator mask-token proposes nothing", UNTESTABLE
-    return _against(summary, "masking", "stop-rare", "AOPC^20 with 50 proposals no lower than with 500")
+    return _against(Summary(proposing), "masking", "stop-rare", "AOPC^20 with 50 proposals no lower than with 500")
 
 
 def filter_saves(summary: Summary) -> Answer:
@@ -358,9 +363,10 @@ def intro(summary: Summary) -> Answer:
         others = {n: summary.over_time(box, "unoptimised", n)[-1] for n in ("sq", "av")}
         better = all(ours[-1]["aopc"] >= other["aopc"] * (1 - TOLERANCE) for other in others.values())
         so.append((box, better and ours[-1]["seconds"] < others["sq"]["seconds"]))
-        told.append(ours[-1]["aopc"] / max(1e-9, others["sq"]["aopc"]))
+        told.append((ours[-1]["aopc"], others["sq"]["aopc"]))
     measured, verdict = _counted(so, "optimised G_pr ends no lower than sum and average, in less time,")
-    return (f"{measured}; AOPC^20 {np.mean(told):.2f} of the sum's" if told else measured), verdict
+    beside = f"; AOPC^20 {_of_sums(*zip(*told)):.2f} of the sum's, boxes summed" if told else ""
+    return measured + beside, verdict
 
 
 def spam_tables(summary: Summary) -> Answer:
