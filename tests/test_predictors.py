@@ -516,14 +516,16 @@ class TestHuggingFace:
         assert predictor.encode(["great " * 100, "bad"])["input_ids"].shape == (2, 16)
         assert predictor.predict(["great " * 100, "bad"]).shape == (2, 2)
 
-    def test_the_short_way_to_pieces_is_the_usual_one(self) -> None:
+    @pytest.mark.parametrize(("n_cores", "by_stretch"), [(2, True), (64, False)])
+    def test_the_short_way_to_pieces_is_the_usual_one(self, n_cores: int, by_stretch: bool, monkeypatch) -> None:
         """Asked directly, the engine of a tokenizer gives the numbers and the padding that transformers gives."""
+        monkeypatch.setattr("os.cpu_count", lambda: n_cores)
         _, tokenizer = tiny_bert()
         truncation = {"truncation": True, "max_length": 8}
         short = encoding.encoder(tokenizer, truncation)
-        assert isinstance(short, encoding._Direct) and short._by_stretch
+        assert isinstance(short, encoding._Direct) and short._by_stretch == by_stretch
 
-        @settings(max_examples=200, deadline=None)
+        @settings(max_examples=100, deadline=None)
         @given(
             st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40), min_size=1, max_size=4)
         )
