@@ -63,6 +63,7 @@ _WORD = regex.compile(
 # times as fast; a test holds the two together.
 _LATIN = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
 _IS_LATIN = re.compile(rf"[{_LATIN}\t\n\r -~‘’“”…–—]*")
+_PLAIN = re.compile("[0-9A-Za-z]")
 _LATIN_WORD = re.compile(rf"([{_LATIN}]+(?:['’][{_LATIN}]+)*|\S)")
 
 _HAS_TERM = regex.compile(rf"[\p{{L}}\p{{N}}]|{_EMOJI}", regex.V1)
@@ -118,7 +119,7 @@ def has_words(text: str) -> bool:
     >>> has_words("!"), has_words(" \\n\\t")
     (True, False)
     """
-    return _WORD.search(text) is not None
+    return _PLAIN.search(text) is not None or _WORD.search(text) is not None
 
 
 @lru_cache(maxsize=1 << 16)
