@@ -16,6 +16,7 @@ p >= tau + 0.6 (1 - tau), here 0.90 and 0.98; the delta of ``kl`` and ``kl-one-s
 
 from __future__ import annotations
 
+import argparse
 import csv
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -100,10 +101,16 @@ def _binomial(n: int, p: float) -> np.ndarray:
     return law
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the table, and write it."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     rows = table()
     print(f"{'test':12} {'delta':>5} {'p':>5} {'accepted':>9} {'undecided':>10} {'samples':>8}")
     for r in rows:
         print(f"{r.test:12} {r.delta:5} {r.precision:5} {r.accepted:9.3f} {r.undecided:10.3f} {r.samples:8.1f}")
     write(rows)
     print(f"written to {CSV}")
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ python -m benchmarks.pictures          # writes docs/pictures/{rules,tests,settl
 
 from __future__ import annotations
 
+import argparse
 import csv
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -114,6 +115,7 @@ def settled() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     rules()
     tests()
     settled()

@@ -118,7 +118,6 @@ def grown(judged: Judged, occurrences: int, seed: int) -> tuple[Collection, NDAr
         first_occurrence=starts,
         training=small.training,
         explained=small.explained,
-        skipped={},
     )
     return collection, originals
 

@@ -127,14 +127,14 @@ def _shares(rows: Sequence[Mapping[str, Any]], task: str, label: str, variant: s
 
 
 def table(rows: Sequence[Mapping[str, Any]], reference: str, title: str) -> Table:
-    """A row a variant: cost a document, its ratio to the reference's (geometric mean over tasks), shares."""
+    """A row a variant: cost a document, its ratio to the reference's (mean over tasks), shares."""
     columns = sorted({(row["task"], row["label"]) for row in rows})
     costs = ("CPU ms/doc", "times", "samples/doc", "texts/doc", "passes/doc", "tested")
     shown = Table("variant", *costs, *(f"{task} {label[:3]}" for task, label in columns), title=title)
     base = _by_task(rows, reference, "cpu_ms_per_document")
     for variant in dict.fromkeys(row["variant"] for row in rows):
         times = _by_task(rows, variant, "cpu_ms_per_document")
-        ratio = float(np.exp(np.mean([np.log(times[task] / base[task]) for task in times if task in base])))
+        ratio = float(np.mean([times[task] / base[task] for task in times if task in base]))
         names = ("samples_per_document", "texts_per_document", "passes_per_document")
         shown.add_row(
             variant,

@@ -89,7 +89,7 @@ def main() -> int:
             digest = in_a_process(*combination, 20 if given.quick else given.documents, model)
             study.add(**dict(zip(("batch", "threads", "workers", "order"), combination)), result=digest[:16])
     n_results = len({row["result"] for row in study.rows})
-    return study.end(reached=n_results == 1, found=f"{len(study.rows)} combinations, {n_results} different results")
+    return study.end(reached=n_results == 1, found=f"{len(study.rows)} combinations, distinct results: {n_results}")
 
 
 def trained(folder: Path) -> Path:

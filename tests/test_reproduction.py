@@ -303,6 +303,7 @@ def altered(a_pass: Path, change) -> Summary:
 def test_the_verdict_on_time_follows_the_times(a_pass: Path) -> None:
     def times(seconds: dict[str, float]):
         def change(key: Key, record: dict) -> None:
+            record["made"]["perturbator"] = "embedded"
             if key.setting in seconds:
                 record["processor_seconds"] = seconds[key.setting]
 
