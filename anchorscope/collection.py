@@ -49,7 +49,7 @@ class Candidates:
     """The candidate terms, in order, and their occurrences: document, position and term of each.
 
     ``first_occurrence[d]`` is where the occurrences of document d begin, ``training`` counts each term in the training
-    set, ``skipped`` the documents that were left out, by reason.
+    set.
     """
 
     terms: tuple[str, ...]
@@ -58,7 +58,6 @@ class Candidates:
     occurrence_term: NDArray[np.int32]
     first_occurrence: NDArray[np.int64]
     training: NDArray[np.int64]
-    skipped: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,6 +90,22 @@ class Collection(Candidates):
         return replace(zero, training=self.training)
 
 
+def choose(documents: Sequence[Document], settings: Settings) -> tuple[list[Document], dict[str, int]]:
+    """The documents to explain, in the order of their keys, and how many of the others were left out, by reason."""
+    sampled = sample(documents, settings.sample_documents, settings.seed)
+    chosen = [document for document in sampled if not _is_longer(document.text, settings.max_words)]
+    if not chosen:
+        raise DocumentsError(
+            f"Each of the {len(sampled)} documents has more than {settings.max_words} words; raise --max-words."
+        )
+    left_out = {
+        "not in the sample": len(documents) - len(sampled),
+        f"more than {settings.max_words} words": len(sampled) - len(chosen),
+    }
+    chosen.sort(key=lambda document: document.key)
+    return chosen, {reason: n for reason, n in left_out.items() if n}
+
+
 def sample(documents: Sequence[Document], share: float, seed: int) -> list[Document]:
     """A share of the documents, chosen by a hash of seed and key: the same whatever their order."""
     if share == 1:
@@ -117,10 +132,7 @@ def find_candidates(
     """The terms that may be tested, and where they occur."""
     numbers = _TermNumbers(stop_words(settings.stop_words))
     found = _Found.join(
-        [
-            _find(documents[start : start + CUT_AT_ONCE], numbers, settings.max_words)
-            for start in range(0, len(documents), CUT_AT_ONCE)
-        ]
+        [_find(documents[start : start + CUT_AT_ONCE], numbers) for start in range(0, len(documents), CUT_AT_ONCE)]
     )
     counts = np.bincount(found.term, minlength=len(numbers.terms))
     is_candidate = counts >= settings.min_occurrences
@@ -143,7 +155,6 @@ def find_candidates(
         occurrence_term=final_numbers[found.term[kept]],
         first_occurrence=np.concatenate([[0], np.cumsum(np.bincount(document, minlength=len(documents)))]),
         training=training.astype(np.int64),
-        skipped={f"more than {settings.max_words} words": found.n_too_long} if found.n_too_long else {},
     )
 
 
@@ -207,12 +218,11 @@ def _explained(labels: Sequence[str], predictions: Predictions, settings: Settin
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """Term and position of every occurrence in some documents; how many each document has (0 if it is too long)."""
+    """Term and position of every occurrence in some documents; how many each document has."""
 
     term: NDArray[np.int32]
     position: NDArray[np.int32]
     sizes: NDArray[np.int64]
-    n_too_long: int
 
     @classmethod
     def join(cls, parts: Sequence[_Found]) -> _Found:
@@ -221,18 +231,14 @@ class _Found:
             np.concatenate([part.term for part in parts]),
             np.concatenate([part.position for part in parts]),
             np.concatenate([part.sizes for part in parts]),
-            sum(part.n_too_long for part in parts),
         )
 
 
-def _find(documents: Sequence[Document], numbers: _TermNumbers, max_words: int) -> _Found:
+def _find(documents: Sequence[Document], numbers: _TermNumbers) -> _Found:
     """The words of some documents that have a term and are no stop words."""
-    line, lengths, n_too_long = array("i"), [], 0
+    line, lengths = array("i"), []
     for document in documents:
         words = words_of(document.text)
-        if len(words) > max_words:
-            n_too_long += 1
-            words = []
         lengths.append(len(words))
         line.extend(map(numbers.__getitem__, words))
     term_number, n_words = np.array(line, np.int32), np.array(lengths, np.int64)
@@ -241,7 +247,7 @@ def _find(documents: Sequence[Document], numbers: _TermNumbers, max_words: int) 
     there = np.flatnonzero(term_number != NO_TERM)
     position = there - starts[holder[there]]
     sizes = np.bincount(holder[there], minlength=len(n_words))
-    return _Found(term_number[there], position.astype(np.int32), sizes, n_too_long)
+    return _Found(term_number[there], position.astype(np.int32), sizes)
 
 
 class _TermNumbers(dict[str, int]):
@@ -268,6 +274,11 @@ def _count(texts: Sequence[str], chosen: Sequence[str]) -> NDArray[np.int64]:
     for word, n in written.items():
         counts[term(word)] += n
     return np.array([counts[word] for word in chosen], np.int64)
+
+
+def _is_longer(text: str, max_words: int) -> bool:
+    """Whether a text has more words than that; most have not even as many characters, and are not cut for it."""
+    return len(text) > max_words and len(words_of(text)) > max_words
 
 
 def _priority(seed: int, key: str) -> bytes:

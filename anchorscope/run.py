@@ -33,10 +33,10 @@ from anchorscope.collection import (
     LazyWords,
     Predictions,
     check_labels,
+    choose,
     collect,
     find_candidates,
     predict,
-    sample,
 )
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
 from anchorscope.finished import FinishedRun
@@ -120,9 +120,10 @@ class Run:
         self._folder, self._resume, self._keep_texts = folder, resume, keep_texts
         self._last: Snapshot | None = None
         self._finished = False
-        self._skipped = dict(documents.skipped)
         refuse_existing(folder, resume)
         check_workers(workers)
+        self._chosen, left_out = choose(documents.documents, settings)
+        self._skipped = {**documents.skipped, **left_out}
 
     def snapshots(self) -> Generator[Snapshot, None, None]:
         """Compute, and yield what is known after each round."""
@@ -152,7 +153,7 @@ class Run:
             documents={
                 "source": self._documents.source,
                 "sha256": self._documents.sha256,
-                "usable": len(self._documents.documents),
+                "usable": len(self._chosen),
                 "skipped": self._skipped,
             },
             model={"name": self._predictor.name, "sha256": self._predictor.fingerprint},
@@ -164,22 +165,16 @@ class Run:
         """The result that the folder holds already, if there is nothing left to do; that of another run is refused."""
         if self._folder is None or not is_finished(self._folder):
             return None
-        self._perturbator.fit(LazyWords([document.text for document in self._chosen()]))
+        self._perturbator.fit(LazyWords([document.text for document in self._chosen]))
         with closing(FinishedRun(self._folder)) as kept:
             self._compare(kept.meta)
         return Result.load(self._folder)
 
-    def _chosen(self) -> list[Document]:
-        """The documents that are explained, in the order of their keys."""
-        chosen = sample(self._documents.documents, self._settings.sample_documents, self._settings.seed)
-        return sorted(chosen, key=lambda document: document.key)
-
     def _snapshots(self, journal: Journal | None) -> Iterator[Snapshot]:
         clock, settings, labels = _Clock(), self._settings, self._predictor.labels
         check_labels(labels, settings)
-        chosen = self._chosen()
+        chosen = self._chosen
         candidates = find_candidates(chosen, settings, training_texts=self._training_texts)
-        self._skipped.update(candidates.skipped)
         texts = [document.text for document in chosen]
         self._perturbator.fit(LazyWords(texts))
         if journal:

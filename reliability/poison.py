@@ -12,9 +12,11 @@ import csv
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from anchorscope.finished import FinishedRun
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
@@ -110,12 +112,13 @@ def one(study: Study, way: str, read: Documents, perturbator: Any, folder: Path,
         study.add(way=way, perturbator=perturbator.name, given=n, processed=0, skipped=0, crashes=1, why=why)
         return
     skipped = result.documents["skipped"]
-    too_long = sum(number for reason, number in skipped.items() if reason != "empty")
+    with closing(FinishedRun(folder)) as kept:
+        processed = int(kept.documents_per_label().sum())
     study.add(
         way=way,
         perturbator=perturbator.name,
         given=n,
-        processed=result.documents["usable"] - too_long,
+        processed=processed,
         skipped=sum(skipped.values()),
         crashes=0,
         why=", ".join(f"{number} {reason}" for reason, number in skipped.items()) or "none skipped",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anchorscope import collection as module
-from anchorscope.collection import Predictions, collect, find_candidates
+from anchorscope.collection import Predictions, choose, collect, find_candidates, sample
 from anchorscope.errors import DocumentsError
 from anchorscope.settings import Settings
 from anchorscope.types import Document
@@ -33,14 +33,13 @@ def plain(texts: list[str], settings: Settings) -> tuple[list[tuple[int, int, st
     rows = []
     for number, text in enumerate(texts):
         cut = terms(split(text))
-        if len(cut) <= settings.max_words:
-            rows += [(number, p, t) for p, t in enumerate(cut) if t and t not in stop_words(settings.stop_words)]
+        rows += [(number, p, t) for p, t in enumerate(cut) if t and t not in stop_words(settings.stop_words)]
     return rows, Counter(t for _, _, t in rows)
 
 
-@given(TEXTS, st.integers(1, 3), st.integers(2, 8))
-def test_candidates_are_those_of_a_plain_count(texts: list[str], least: int, max_words: int) -> None:
-    settings = Settings(min_occurrences=least, max_words=max_words)
+@given(TEXTS, st.integers(1, 3))
+def test_candidates_are_those_of_a_plain_count(texts: list[str], least: int) -> None:
+    settings = Settings(min_occurrences=least)
     documents = [Document(f"{number:02}", text) for number, text in enumerate(texts)]
     rows, counts = plain(texts, settings)
     expected = sorted(t for t, n in counts.items() if n >= least)
@@ -57,8 +56,24 @@ def test_candidates_are_those_of_a_plain_count(texts: list[str], least: int, max
     everything = Counter(t for text in texts for t in terms(split(text))) + Counter(great=2)
     assert found.training.tolist() == [everything[t] for t in expected]
     assert find_candidates(documents, settings).training.tolist() == [counts[t] for t in expected]
-    too_long = sum(len(split(text)) > max_words for text in texts)
-    assert sum(found.skipped.values()) == too_long
+
+
+@given(TEXTS, st.integers(1, 8), st.sampled_from([1.0, 0.5]))
+def test_every_document_is_chosen_or_left_out_for_a_reason(texts: list[str], max_words: int, share: float) -> None:
+    """In the order of their keys, which are given here from the last to the first."""
+    settings = Settings(max_words=max_words, sample_documents=share)
+    documents = [Document(f"{100 - number}", text) for number, text in enumerate(texts)]
+    sampled = sample(documents, share, settings.seed)
+    short = sorted(d.key for d in sampled if len(split(d.text)) <= max_words)
+    if not short:
+        with pytest.raises(DocumentsError, match=f"Each of the {len(sampled)} documents has more than {max_words}"):
+            choose(documents, settings)
+        return
+    chosen, left_out = choose(documents, settings)
+    assert [document.key for document in chosen] == short
+    assert left_out.get("not in the sample", 0) == len(texts) - len(sampled)
+    assert left_out.get(f"more than {max_words} words", 0) == len(sampled) - len(short)
+    assert len(chosen) + sum(left_out.values()) == len(texts) and all(left_out.values())
 
 
 @given(TEXTS, st.randoms(use_true_random=False))

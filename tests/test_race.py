@@ -62,7 +62,6 @@ class Corpus:
             first_occurrence=np.arange(0, 6 * n_documents + 1, 6),
             training=np.bincount(terms, minlength=n_terms),
             explained=np.array([True]),
-            skipped={},
         )
 
     def final_tally(self) -> Tally:

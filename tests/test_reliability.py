@@ -28,6 +28,7 @@ from anchorscope.run import Budget, Run, is_finished
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor
 from reliability import fuzz, page, poison
+from reliability.tables import Study
 
 
 def test_the_page_shows_what_was_measured() -> None:
@@ -49,8 +50,19 @@ def test_a_hundred_poison_documents_come_through_or_are_counted(tmp_path: Path) 
     skipped = dict(found.documents["skipped"])
     n_empty, n_long = skipped.pop("empty"), skipped.pop(f"more than {settings.max_words} words")
     assert not skipped and n_empty and n_long
-    processed = found.documents["usable"] - n_long
+    processed = int(FinishedRun(tmp_path / "run").documents_per_label().sum())
+    assert processed == found.documents["usable"]
     assert processed + n_empty + n_long == len(texts) == 100
+
+
+def test_a_document_that_is_lost_on_the_way_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of ten is neither explained nor counted as left out: the study finds nine."""
+    monkeypatch.setattr(poison, "Counted", lambda: KeywordPredictor("great"))
+    read, study = read_texts(["the great bad film"] * 10), Study("poison", "", "", 0, True)
+    poison.one(study, "whole", read, CorpusPerturbator(), tmp_path / "whole", 10)
+    monkeypatch.setattr("anchorscope.run.choose", lambda documents, settings: (list(documents[1:]), {}))
+    poison.one(study, "lossy", read, CorpusPerturbator(), tmp_path / "lossy", 10)
+    assert [row["processed"] + row["skipped"] for row in study.rows] == [10, 9]
 
 
 def test_every_kind_of_the_issue_is_among_them() -> None:

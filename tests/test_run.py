@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import explained, finish, make_run, outcome, predictor, reviews
+from runs import WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
+from anchorscope.finished import FinishedRun
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.read import read_texts
 from anchorscope.run import Budget
@@ -218,6 +219,18 @@ def test_few_documents_are_noted() -> None:
 # --- documents ---
 
 
+class Noting(WeightPredictor):
+    """Remembers every text that it was asked about."""
+
+    def __init__(self, *weights, **bias) -> None:
+        super().__init__(*weights, **bias)
+        self.seen: set[str] = set()
+
+    def predict(self, texts):
+        self.seen.update(texts)
+        return super().predict(texts)
+
+
 def test_no_word_left_to_test_is_said_with_the_next_step() -> None:
     with pytest.raises(DocumentsError, match="lower --min-occurrences"):
         finish(make_run(["great film", "bad cast"], min_occurrences=2))
@@ -231,25 +244,46 @@ def test_stop_words_are_no_candidates_but_stay_in_the_text() -> None:
     assert run.result()["yes"].documents == 2
 
 
-def test_documents_with_too_many_words_are_counted_and_not_tested() -> None:
-    run = make_run(["great film", "bad film", "slow " * 30], max_words=10)
+def test_documents_with_too_many_words_are_counted_and_the_model_is_not_asked_about_them(tmp_path: Path) -> None:
+    """Two documents and no third: in the result, in the folder, under its label, and in what the model sees."""
+    texts, model = ["great film", "bad film", "slow " * 30], Noting(WEIGHTS, bias=-0.05)
+    run = make_run(texts, model=model, max_words=10, folder=tmp_path / "run")
     finish(run)
-    assert run.result().documents["skipped"] == {"more than 10 words": 1}
-    assert all(t.term != "slow" for e in run.result().explanations.values() for t in e.terms)
+    found = run.result()
+    assert (found.documents["usable"], found.documents["skipped"]) == (2, {"more than 10 words": 1})
+    assert [e.documents for e in found.explanations.values()] == [1, 1]
+    assert FinishedRun(tmp_path / "run").documents_per_label().tolist() == [1, 1]
+    assert texts[2] not in model.seen and {*texts[:2]} <= model.seen
+    assert all(t.term != "slow" for e in found.explanations.values() for t in e.terms)
+
+
+def test_a_run_without_its_longest_documents_goes_on_where_it_was_left(tmp_path: Path) -> None:
+    texts = [text + " slow" * (30 * (number % 6 == 0)) for number, text in enumerate(reviews())]
+    whole = explained(texts=texts, max_words=10)
+    finish(make_run(texts, max_words=10, folder=tmp_path / "run"), rounds=2)
+    assert explained(texts=texts, max_words=10, folder=tmp_path / "run", resume=True) == whole
+
+
+def test_where_every_document_is_too_long_the_next_step_is_said() -> None:
+    with pytest.raises(DocumentsError, match="raise --max-words"):
+        make_run(["great film", "bad film"], max_words=1)
 
 
 def test_empty_documents_are_counted_and_reported() -> None:
     run = make_run(["great film", " ", "", "bad film"])
     finish(run)
-    assert run.result().documents["skipped"] == {"empty": 2}
+    assert (run.result().documents["usable"], run.result().documents["skipped"]) == (2, {"empty": 2})
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_a_sample_of_the_documents_is_the_same_in_any_order(share: float) -> None:
     texts = reviews(40)
-    found = [explained(texts=some, sample_documents=share)["labels"] for some in (texts, texts[::-1])]
+    found = [explained(texts=some, sample_documents=share) for some in (texts, texts[::-1])]
     assert found[0] == found[1]
-    assert sum(e["documents"] for e in found[0].values()) == round(40 * share)
+    n_explained = round(40 * share)
+    assert sum(e["documents"] for e in found[0]["labels"].values()) == n_explained
+    assert found[0]["documents"]["usable"] == n_explained
+    assert found[0]["documents"]["skipped"] == {"not in the sample": 40 - n_explained}
 
 
 @pytest.mark.parametrize("share", [0.0, -0.5, 1.5])
