@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,9 @@ from anchorscope.types import Cost, Document, Verdict
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
+LOCK = "lock"
+"""The file that one process holds while it writes."""
+
 LOOKING_SECONDS = 0.1
 """A lock that is held for longer is held by a writer."""
 
@@ -37,7 +40,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         """Open or create; refuse at once if another process writes here."""
         self._folder = folder
-        self.is_new = not (folder / FILE).exists()
+        self.is_new, self._made_folder = not (folder / FILE).exists(), not folder.exists()
         self._lock = _locked(folder)
         try:
             self._db = _open(folder)
@@ -51,10 +54,13 @@ class Journal:
         self._lock.release()
 
     def discard(self) -> None:
-        """Remove the journal: bad input leaves nothing behind."""
-        self._db.close()
-        for name in (FILE, FILE + "-wal", FILE + "-shm"):
+        """Remove the journal, its lock and the folder that was made for them: bad input leaves nothing behind."""
+        self.close()
+        for name in (FILE, FILE + "-wal", FILE + "-shm", LOCK):
             (self._folder / name).unlink(missing_ok=True)
+        if self._made_folder:
+            with suppress(OSError):  # somebody has put something there
+                self._folder.rmdir()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -66,6 +72,11 @@ class Journal:
             raise StorageError(
                 f"The journal in {self._folder} cannot be written ({error}); "
                 "what it held is kept: make room, then go on with --resume."
+            ) from error
+        except sqlite3.Error as error:
+            raise RunFolderError(
+                f"The journal in {self._folder} does not take what this run writes ({error}): "
+                "it holds what no run has written; start afresh in another --out."
             ) from error
 
     @defensive
@@ -88,13 +99,16 @@ class Journal:
     @defensive
     def read_predictions(self, n_documents: int, n_labels: int) -> Predictions | None:
         """The predictions, if they were written down."""
-        query = "SELECT predicted, confidence FROM documents ORDER BY number"
-        rows = [*of_kinds(self._db.execute(query), int, float)]
+        query = "SELECT number, predicted, confidence FROM documents ORDER BY number"
+        rows = [*of_kinds(self._db.execute(query), int, int, float)]
         if not rows:
             return None
-        labels, confidence = np.array([p for p, _ in rows], np.int64), np.array([c for _, c in rows])
-        if len(labels) > n_documents or ((labels < 0) | (labels >= n_labels)).any():
-            raise LookupError("it knows documents or labels that there are not")
+        numbers, predicted, confidences = zip(*rows)
+        if len(rows) > n_documents or numbers != (*range(len(rows)),):
+            raise LookupError("its documents are not the first ones of the run, one after another")
+        labels, confidence = np.array(predicted, np.int64), np.array(confidences)
+        if ((labels < 0) | (labels >= n_labels)).any():
+            raise LookupError("it knows labels that there are not")
         return Predictions(labels, confidence)
 
     def write_predictions(self, start: int, documents: Sequence[Document], predictions: Predictions) -> None:
@@ -108,7 +122,7 @@ class Journal:
 
     def write_collection(self, collection: Collection) -> None:
         """Write down the labels, the candidates, and what is known of them (once)."""
-        if self._db.execute("SELECT count(*) FROM terms").fetchone()[0]:
+        if self._holds_terms():
             return
         tally = collection.tally()
         labels, terms = np.nonzero(tally.occurrences)
@@ -120,6 +134,10 @@ class Journal:
                 ((i, t, n) for i, (t, n) in enumerate(zip(collection.terms, collection.training.tolist()))),
             )
             self._db.executemany("INSERT INTO counts VALUES (?, ?, ?, ?)", zip(*(c.tolist() for c in counts)))
+
+    @defensive
+    def _holds_terms(self) -> bool:
+        return bool(self._db.execute("SELECT count(*) FROM terms").fetchone()[0])
 
     @defensive
     def closed_rounds(self) -> dict[int, Cost]:
@@ -184,7 +202,7 @@ def _locked(folder: Path) -> BaseFileLock:
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / "lock")
+        lock = FileLock(folder / LOCK)
         lock.acquire(timeout=LOOKING_SECONDS)
     except Timeout as error:  # an OSError too
         raise RunFolderError(

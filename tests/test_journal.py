@@ -207,7 +207,19 @@ def test_input_that_is_refused_leaves_no_run_behind(given: dict, tmp_path: Path)
     """The next try, with the mistake mended, must not be told that there is a run already."""
     with pytest.raises(InputError):
         finish(make_run(folder=tmp_path / "run", **given))
+    assert not (tmp_path / "run").exists()
     finish(make_run(folder=tmp_path / "run"))
+
+
+def test_input_that_is_refused_leaves_a_folder_that_was_there(tmp_path: Path) -> None:
+    """Empty, or with what somebody has put there."""
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+    (tmp_path / "empty").mkdir()
+    for name, left in (("full", ["notes.txt"]), ("empty", [])):
+        with pytest.raises(InputError):
+            finish(make_run(folder=tmp_path / name, min_occurrences=1000))
+        assert [path.name for path in (tmp_path / name).iterdir()] == left
 
 
 # --- one writer ---
@@ -329,7 +341,7 @@ def test_a_round_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     round_ = type("Round", (), {"units": (), "skips": ((0, 0, 1),)})
     verdict = journal.read_round(0)[0]
     broken = type(verdict)(10**6, 0, True, True, 1, object(), 0.9, 0.0)
-    with pytest.raises(sqlite3.Error):
+    with pytest.raises(RunFolderError, match="does not take what this run writes"):
         journal.write_round(99, round_, [(broken, 0)], [], closed[0])
     assert journal.closed_rounds() == closed
     assert not journal.read_round(99)
@@ -401,6 +413,8 @@ def test_a_number_that_is_not_finite_is_no_runs(change: str, tmp_path: Path) -> 
         "UPDATE documents SET predicted = 2 WHERE number = 0",
         "UPDATE documents SET predicted = 'good' WHERE number = 0",
         "INSERT INTO documents SELECT 1000, 'another', label, predicted, confidence FROM documents WHERE number = 0",
+        "DELETE FROM documents WHERE number = 3",
+        "UPDATE documents SET number = 1000 WHERE number = 3",
     ],
 )
 def test_predictions_that_no_run_has_made_are_not_gone_on_with(change: str, tmp_path: Path) -> None:
