@@ -47,7 +47,7 @@ class Verdicts:
         return list(zip(self.label.tolist(), self.term.tolist(), self.document.tolist()))
 
     def within(self, prefixes: Mapping[tuple[int, int], int], order: Mapping[int, int]) -> Verdicts:
-        """Those about the first documents of each word (label, term), as many as its prefix has."""
+        """Those about the first documents of each word (label, term), as many as its prefix has, in their order."""
         met: dict[tuple[int, int], set[int]] = {}
         for label, term, document in self.places():
             met.setdefault((label, term), set()).add(document)
@@ -56,7 +56,9 @@ class Verdicts:
             for word, documents in met.items()
             for document in sorted(documents, key=order.__getitem__)[: prefixes.get(word, 0)]
         }
-        kept = np.array([place in within for place in self.places()], bool)
+        kept = [number for number, place in enumerate(self.places()) if place in within]
+        # Sums of floats depend on their order: this is the one in which the race adds them up.
+        kept.sort(key=[order[document] for document in self.document.tolist()].__getitem__)
         return Verdicts(*(getattr(self, name)[kept] for name in self.__slots__))
 
     def brought(self) -> dict[tuple[int, int, int], tuple[float, int]]:

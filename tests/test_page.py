@@ -93,7 +93,7 @@ def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.Mon
     run = view.FinishedRun(folder)
     whole = view._Kept(run)
     assert len(data["terms"]["term"]) == 5 < data["terms"]["n_terms"]
-    orders = [whole.ranking(name, label).tolist() for name in AGGREGATIONS for label in whole.explained]
+    orders = [whole.standings.ranking(name, label).tolist() for name in AGGREGATIONS for label in whole.explained]
     best = [min(order.index(term) for order in orders if term in order) for term in range(data["terms"]["n_terms"])]
     others = np.delete(best, whole.chosen)
     assert max(np.array(best)[whole.chosen]) <= others.min()

@@ -1,8 +1,7 @@
 """``anchorscope top``: the terms of a kept run again, by any aggregation, from its journal alone: no model is called.
 
-Scores are functions of the tally. Where tests are missing (the run goes on, was interrupted, or a filter or a race left
-out what its own aggregation did not need) the interval says what a score can still become. A race also says what
-the untested documents are expected to bring, under each aggregation that can be raced.
+The lists are those of the page (``standings.py``). Where tests are missing (the run goes on, was interrupted, or a
+filter or a race left out what its own aggregation did not need) the interval says what a score can still become.
 """
 
 from __future__ import annotations
@@ -18,10 +17,7 @@ from anchorscope.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from anchorscope.finished import FinishedRun
-    from anchorscope.scan import Standing
-    from anchorscope.scores import Scores
     from anchorscope.settings import Settings
-    from anchorscope.tally import Tally
     from anchorscope.types import Explanation
 
 FORMATS = ("table", "csv", "md", "json")
@@ -70,12 +66,15 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 def _settings(finished: FinishedRun, given: Mapping[str, Any]) -> Settings:
     """The run's own settings but for what is given; they check that the aggregation makes sense of this run."""
     from anchorscope.progress import RACED
+    from anchorscope.scores import BY_GAIN
     from anchorscope.settings import Settings
 
     asked = {name: given[name] for name in ("aggregation", "alpha", "top_k") if name in given}
     values = {**finished.meta["settings"], **asked, "filter": "none"}
     if values["aggregation"] not in RACED:
         values["strategy"] = "scan"
+    if values["aggregation"] not in BY_GAIN:
+        values["weight"] = "equal"
     return Settings.from_dict(values)
 
 
@@ -89,17 +88,18 @@ def _labels(finished: FinishedRun, given: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _explanations(finished: FinishedRun, settings: Settings, labels: Sequence[str]) -> dict[str, Explanation]:
-    from anchorscope import scores
     from anchorscope.run import term_view
+    from anchorscope.standings import Standings
     from anchorscope.types import Explanation
 
-    tally, read = finished.tally(), _expected if settings.strategy == "race" else _known
-    values, standing = read(finished, settings, tally)
+    name = settings.aggregation
+    standings = Standings(finished, alpha=settings.alpha, k=settings.top_k)
+    tally, values, standing = standings.tally, standings.scores(name), standings.standing(name)
     documents, robust = finished.documents_per_label(), finished.robust_per_label()
     found = {}
     for label in labels:
         row = finished.labels.index(label)
-        best = scores.ranking(values[row], tally.occurrences[row])[: settings.top_k]
+        best = standings.ranking(name, row)[: settings.top_k]
         found[label] = Explanation(
             label=label,
             documents=int(documents[row]),
@@ -109,45 +109,3 @@ def _explanations(finished: FinishedRun, settings: Settings, labels: Sequence[st
             terms=tuple(term_view(finished.terms, tally, values, standing, row, int(t)) for t in best),
         )
     return found
-
-
-def _known(finished: FinishedRun, settings: Settings, tally: Tally) -> tuple[Scores, Standing]:
-    """Scores of what was tested, within their deterministic bounds."""
-    import numpy as np
-
-    from anchorscope import bounds, scores
-    from anchorscope.scan import Standing
-
-    name, alpha = settings.aggregation, settings.alpha
-    filtered = finished.meta["settings"]["filter"] == "optimistic"
-    counted = tally.with_skipped_as_non_anchors() if filtered else tally
-    values = scores.aggregation(name, alpha=alpha)(counted)
-    settled = (tally.untested == 0).all(axis=1)
-    for row in np.flatnonzero(~settled) if name in bounds.FILTERED else ():
-        best = scores.ranking(values[row], tally.occurrences[row])[: settings.top_k]
-        settled[row] = bounds.is_final(name, tally, int(row), best, alpha=alpha)
-    return values, Standing(*bounds.intervals(name, tally, alpha=alpha), settled=settled)
-
-
-def _expected(finished: FinishedRun, settings: Settings, tally: Tally) -> tuple[Scores, Standing]:
-    """Scores of what all documents are expected to bring, as the race itself would read them."""
-    import numpy as np
-
-    from anchorscope import scores
-    from anchorscope.progress import LabelOutlook, expected_tally
-    from anchorscope.scan import Standing
-
-    name, alpha, shape = settings.aggregation, settings.alpha, tally.anchors.shape
-    progress, first = finished.progress(), len(finished.closed_rounds()) * len(finished.labels)
-    outlooks = [
-        LabelOutlook(progress, row, tally, name, alpha=alpha, k=settings.top_k, key=(settings.seed, first + row))
-        for row in range(shape[0])
-    ]
-    low, high, membership = np.full(shape, -np.inf), np.full(shape, np.inf), np.zeros(shape)
-    for row, now in enumerate(outlooks):
-        low[row, now.contenders], high[row, now.contenders] = now.shown_interval()
-        membership[row, now.contenders] = now.outlook.membership
-    regret = np.array([now.outlook.regret for now in outlooks])
-    settled = (regret < settings.regret) | (tally.untested == 0).all(axis=1)
-    values = scores.aggregation(name, alpha=alpha)(expected_tally(outlooks, tally, name))
-    return values, Standing(low, high, settled, membership, regret)

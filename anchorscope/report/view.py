@@ -19,7 +19,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 
 from anchorscope import bounds, result, scores
 from anchorscope.finished import FinishedRun
-from anchorscope.progress import LEVEL, RACED, LabelOutlook, expected_tally
+from anchorscope.progress import LEVEL, RACED
 from anchorscope.result import Result
 from anchorscope.rows import reading
 from anchorscope.settings import Settings
-from anchorscope.tally import Tally
+from anchorscope.standings import Standings
 from anchorscope.types import EMPTY, Cost, Snapshot
 from anchorscope.words import spans, split
 
@@ -161,9 +161,8 @@ class _Kept:
         self.settings = Settings.from_dict(run.meta["settings"])
         self.explained = [i for i, name in enumerate(run.labels) if name in (self.settings.labels or run.labels)]
         self.rounds = run.closed_rounds()
-        self.tally = run.tally()
-        self.outlooks = {name: self._outlooks(name) for name in RACED} if self.is_race else {}
-        self.counted = self._counted()
+        self.standings = Standings(run, alpha=self.settings.alpha, k=self.settings.top_k)
+        self.tally, self.counted = self.standings.tally, self.standings.counted
         self.chosen = self._chosen()
 
     @property
@@ -173,36 +172,7 @@ class _Kept:
 
     @property
     def is_race(self) -> bool:
-        return self.settings.strategy == "race"
-
-    def scores(self, name: str) -> Floats:
-        """The scores (labels, terms) under an aggregation, as the page is to compute them."""
-        return scores.aggregation(name, alpha=self.settings.alpha)(self.counted)
-
-    def ranking(self, name: str, label: int) -> NDArray[np.intp]:
-        return scores.ranking(self.scores(name)[label], self.tally.occurrences[label])
-
-    def _outlooks(self, name: str) -> list[LabelOutlook]:
-        s, n, progress = self.settings, len(self.run.labels), self.run.progress()
-        return [
-            LabelOutlook(
-                progress,
-                label,
-                self.tally,
-                name,
-                alpha=s.alpha,
-                k=s.top_k,
-                key=(s.seed, len(self.rounds) * n + label),
-            )
-            for label in range(n)
-        ]
-
-    def _counted(self) -> Tally:
-        """The tally that scores are read from: under a race, what all documents are expected to give."""
-        if not self.is_race:
-            return self.tally.with_skipped_as_non_anchors() if self.settings.filter == "optimistic" else self.tally
-        by_gain = expected_tally(self.outlooks["gain"], self.tally, "gain")
-        return replace(expected_tally(self.outlooks["sq"], self.tally, "sq"), gains=by_gain.gains)
+        return self.standings.is_race
 
     def _chosen(self) -> NDArray[np.intp]:
         """The terms that the page holds, in their own order: those that rank best in any label and aggregation."""
@@ -213,7 +183,7 @@ class _Kept:
         best = np.full(n_terms, n_terms)
         for name in self.aggregations:
             for label in self.explained:
-                order = self.ranking(name, label)
+                order = self.standings.ranking(name, label)
                 best[order] = np.minimum(best[order], np.arange(len(order)))
         return np.sort(np.argsort(best, kind="stable")[:room])
 
@@ -261,7 +231,7 @@ def _terms(kept: _Kept) -> dict[str, Any]:
     entropies = scores.entropy(roots)[roots.sum(axis=0) > 0]
     q = scores.anchor_probability(counted, alpha=kept.settings.alpha)
     has_no_formula = kept.settings.aggregation not in AGGREGATIONS
-    own = kept.scores(kept.settings.aggregation)[:, chosen] if has_no_formula else None
+    own = kept.standings.scores(kept.settings.aggregation)[:, chosen] if has_no_formula else None
     columns = [
         {
             **{
@@ -297,9 +267,9 @@ def _standing(kept: _Kept, name: str, label: int) -> dict[str, Any] | None:
     if label not in kept.explained:
         return None
     place = {int(term): i for i, term in enumerate(kept.chosen)}
-    best = [int(term) for term in kept.ranking(name, label)[:STANDINGS] if int(term) in place]
+    best = [int(term) for term in kept.standings.ranking(name, label)[:STANDINGS] if int(term) in place]
     if kept.is_race:
-        now = kept.outlooks[name][label]
+        now = kept.standings.outlooks(name)[label]
         row = {int(term): i for i, term in enumerate(now.contenders)}
         best = [term for term in best if term in row]
         at = [row[term] for term in best]
