@@ -218,6 +218,16 @@ class TestLabels:
         with pytest.raises(InputError, match=r"write labels=\['bad', 'good'\]"):
             as_predictor(lambda texts: None, labels="bad,good")
 
+    @pytest.mark.parametrize("labels", [[0, 1], np.array([0, 1]), ["0", 1]])
+    def test_numbers_are_no_names(self, labels: Any) -> None:
+        for model in (lambda texts: None, text_pipeline(), as_predictor(text_pipeline())):
+            with pytest.raises(InputError, match=r"are strings, and .* is none; write labels=\['0', '1'\]"):
+                as_predictor(model, labels=labels)
+
+    def test_a_number_of_labels_is_no_list_of_them(self) -> None:
+        with pytest.raises(InputError, match="labels must be a list of names, not 2"):
+            as_predictor(lambda texts: None, labels=2)
+
     def test_given_names_replace_the_models_own(self) -> None:
         assert as_predictor(text_pipeline(), labels=["thumb down", "thumb up"]).labels == ("thumb down", "thumb up")
 

@@ -28,6 +28,7 @@ from anchorscope.answers import brief
 from anchorscope.errors import AnchorscopeError, InputError, ModelFileError
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor, PipelinePredictor, is_pipeline
+from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.scikit import ScikitPredictor, read_pickle, read_skops
 from anchorscope.types import Predictor
 
@@ -102,7 +103,7 @@ def _adapted(
     if isinstance(model, type):
         raise InputError(f"{model.__name__} is a class and not a model; pass a fitted instance of it.")
     if isinstance(model, Predictor):
-        if labels is not None and tuple(labels) != tuple(model.labels):
+        if labels is not None and given_names(labels) != tuple(model.labels):
             raise InputError(f"{model.name} has labels of its own ({', '.join(model.labels)}); leave out the others.")
         return model
     if is_pipeline(model):

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from anchorscope.errors import InputError
+
+
+def given_names(given: Any) -> tuple[str, ...]:
+    """The names that the caller gives to labels.
+
+    >>> given_names([0, 1])
+    Traceback (most recent call last):
+    anchorscope.errors.InputError: The names of labels are strings, and 0 is none; write labels=['0', '1'].
+    """
+    if isinstance(given, str):
+        raise InputError(f"labels must be a list of names and not the text {given!r}; write labels={given.split(',')}.")
+    if not isinstance(given, Iterable):
+        raise InputError(f"labels must be a list of names, not {given!r}; write labels=['negative', 'positive'].")
+    names = tuple(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(
+                f"The names of labels are strings, and {name!r} is none; write labels={[*map(str, names)]}."
+            )
+    return names
 
 
 def chosen_labels(own: Sequence[str] | None, given: Sequence[str] | None, model: str) -> tuple[str, ...]:
@@ -19,9 +40,7 @@ def chosen_labels(own: Sequence[str] | None, given: Sequence[str] | None, model:
     anchorscope.errors.InputError: The labels of score are not known; give them in the order of its columns: \
 labels=['negative', 'positive'], or --labels negative,positive.
     """
-    if isinstance(given, str):
-        raise InputError(f"labels must be a list of names and not the text {given!r}; write labels={given.split(',')}.")
-    names = own if given is None else given
+    names = own if given is None else given_names(given)
     if names is None:
         raise InputError(
             f"The labels of {model} are not known; give them in the order of its columns: "
