@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from anchorscope.errors import InputError, MissingPackageError, ModelFileError
 from anchorscope.fills import pick
 from anchorscope.perturbators import corpus
+from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.perturbators.masked_lm import MaskedLMPerturbator
@@ -129,6 +130,13 @@ class TestMaskToken:
 
     def test_the_default_removes(self) -> None:
         assert tuple(MaskTokenPerturbator().vocabulary) == ("",)
+
+    @pytest.mark.parametrize("token", ["", "UNK", "a:b", "[MASK]"])
+    def test_its_name_makes_it_again(self, token: str) -> None:
+        """A kept run knows the name only."""
+        made = MaskTokenPerturbator(token)
+        again = named_perturbator(made.name, top_n=50)
+        assert (again.name, again.vocabulary, again.fingerprint) == (made.name, (token,), made.fingerprint)
 
 
 class TestCorpus:

@@ -23,12 +23,11 @@ from anchorscope.types import Proposals, Words
 class MaskTokenPerturbator:
     """One proposal for every masked word: the token; the empty token, the default, removes the word."""
 
-    name = "mask-token"
     cased = True
     knows_originals = False
 
     def __init__(self, token: str = "") -> None:
-        self.token = token
+        self.token, self.name = token, f"mask-token:{token}" if token else "mask-token"
         self.vocabulary: Sequence[str] = (token,)
         self.fingerprint = sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
