@@ -38,16 +38,6 @@ Substitutes = Callable[[Sequence[Words]], Sequence[Sequence[str]]]
 TEXTS_AT_ONCE = 4096
 
 
-def aopc(predictor: Predictor, texts: Sequence[str], top: Sequence[str], label: str) -> float:
-    """AOPC^k of a list of k terms for a label, over the texts that the model gives this label.
-
-    >>> from anchorscope.testing import KeywordPredictor
-    >>> aopc(KeywordPredictor("great"), ["a great film", "a bad film", "great"], ["great"], "yes")
-    0.5
-    """
-    return Removals(predictor, texts, label).aopc(top)
-
-
 def removal_oracle(
     predictor: Predictor, texts: Sequence[str], label: str, candidates: Iterable[str] | None = None, k: int = 20
 ) -> list[str]:
@@ -103,7 +93,12 @@ class Removals:
         return len(self._documents)
 
     def aopc(self, top: Sequence[str]) -> float:
-        """AOPC^k of the whole list."""
+        """AOPC^k of the whole list.
+
+        >>> from anchorscope.testing import KeywordPredictor
+        >>> Removals(KeywordPredictor("great"), ["a great film", "a bad film", "great"], "yes").aopc(["great"])
+        0.5
+        """
         return float(self.drops(top).sum() / (len(top) + 1))
 
     def curve(self, top: Sequence[str]) -> Floats:
@@ -156,11 +151,6 @@ class Removals:
             then = probabilities[i] if gone else self._documents[number].probability
             drops[word] = drops.get(word, 0.0) + then - probabilities[len(before) + i]
         return drops
-
-    def n_changes(self, tops: Iterable[Collection[str]]) -> int:
-        """How many texts it takes at most to remove some lists."""
-        keys = [{term(word) or word for word in top} for top in tops]
-        return sum(len(top & {*document.terms}) for document in self._documents for top in keys)
 
     def all_drops(self, tops: Sequence[Sequence[str]]) -> list[Floats]:
         """The drops of several lists, the model being asked about all of them together."""

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from unicodedata import normalize
@@ -167,15 +167,6 @@ def replace(words: Words, fills: Mapping[int, str]) -> str:
     ('A bad film!', 'film.')
     """
     return _write([fills.get(position, word) for position, word in enumerate(words.words)], words.gaps)
-
-
-def remove(words: Words, removed: Collection[str]) -> str:
-    """The text without any occurrence of the given terms, by the rule of ``compose``.
-
-    >>> remove(split("Great, a GREAT film"), {"great"})
-    ', a film'
-    """
-    return _write(["" if term(word) in removed else word for word in words.words], words.gaps)
 
 
 def case_of(word: str) -> int:

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anchorscope.aopc import Removals, aopc, removal_oracle
+from anchorscope.aopc import Removals, removal_oracle
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.predictors import as_predictor
 from anchorscope.testing import KeywordPredictor, WeightPredictor
+from anchorscope.types import Predictor
 
 WEIGHTS = {"great": 1.7, "fine": 0.9, "bad": -1.9, "dull": -1.1, "film": 0.21, "so": -0.13}
 WORDS = ("great", "Great", "GREAT", "fine", "bad", "dull", "film", "so", "cast", "plot")
@@ -52,6 +53,10 @@ def slow_oracle(texts: Sequence[str], label: str) -> list[str]:
             left = [word for word in words if word.casefold() != term]
             drops[term] = drops.get(term, 0.0) + probability(words, label) - probability(left, label)
     return sorted(drops, key=lambda term: (-round(drops[term], 9), term))
+
+
+def aopc(predictor: Predictor, texts: list[str], top: list[str], label: str) -> float:
+    return Removals(predictor, texts, label).aopc(top)
 
 
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join), min_size=1, max_size=6)

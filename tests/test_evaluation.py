@@ -5,16 +5,20 @@ The model weighs words and the reviews are short, so every figure can be compute
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import finish, make_run, predictor, reviews
+from runs import WEIGHTS, finish, make_run, predictor, reviews
 
-from anchorscope.aopc import Removals, aopc, removal_oracle
+from anchorscope.aopc import Removals, removal_oracle
 from anchorscope.errors import InputError, RunFolderError, UnknownNameError
 from anchorscope.evaluation import lists
 from anchorscope.evaluation.anytime import Recorder, moments_of, quality
@@ -29,6 +33,7 @@ from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.predictors import as_predictor
 from anchorscope.read import read_texts
+from anchorscope.run import Budget
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 from anchorscope.words import split, terms
 
@@ -75,7 +80,7 @@ def test_curves_of_several_lists_are_those_of_each() -> None:
     removals = Removals(predictor(), reviews(40), "yes")
     for top, curve in zip(tops, removals.curves(tops)):
         assert curve.tolist() == pytest.approx(Removals(predictor(), reviews(40), "yes").curve(top).tolist(), abs=1e-15)
-        assert curve[-1] == pytest.approx(aopc(predictor(), reviews(40), top, "yes"), abs=1e-15)
+        assert curve[-1] == pytest.approx(Removals(predictor(), reviews(40), "yes").aopc(top), abs=1e-15)
 
 
 def test_a_mask_token_takes_the_place_of_a_word() -> None:
@@ -84,7 +89,7 @@ def test_a_mask_token_takes_the_place_of_a_word() -> None:
     masked = Removals(model, ["a great film"], "yes", substitutes=named_substitutes("mask:UNK")).aopc(["great"])
     yes = 1 / (1 + np.exp([-2.0, 1.0]))
     assert masked == pytest.approx((yes[0] - yes[1]) / 2)
-    assert masked > aopc(model, ["a great film"], ["great"], "yes")
+    assert masked > Removals(model, ["a great film"], "yes").aopc(["great"])
 
 
 def test_a_fill_is_a_proposal_and_never_the_word_itself() -> None:
@@ -164,7 +169,7 @@ def test_the_rows_of_an_evaluation_are_the_aopc_of_their_lists(kept: KeptRun) ->
         assert [t.term for t in kept.result[label].terms] == [*one["explanation"].terms]
         for row in one.rows:
             if row.name != "random":
-                assert row.aopc == pytest.approx(aopc(kept.predictor, kept.texts, row.terms, label), abs=1e-12)
+                assert row.aopc == pytest.approx(Removals(kept.predictor, kept.texts, label).aopc(row.terms), abs=1e-12)
                 assert row.curve[-1] == row.aopc and len(row.curve) == len(row.terms) == one.k
         assert one["oracle"].share == 1
         assert one["explanation"].share == pytest.approx(one["explanation"].aopc / one["oracle"].aopc)
@@ -175,7 +180,9 @@ def test_the_rows_of_an_evaluation_are_the_aopc_of_their_lists(kept: KeptRun) ->
 def test_lime_and_shap_are_lists_like_any_other(kept: KeptRun) -> None:
     one = evaluate([kept], labels=["yes"], against=["lime", "shap"], samples=60)["yes"]
     for name in ("lime", "shap"):
-        assert one[name].aopc == pytest.approx(aopc(kept.predictor, kept.texts, one[name].terms, "yes"), abs=1e-12)
+        assert one[name].aopc == pytest.approx(
+            Removals(kept.predictor, kept.texts, "yes").aopc(one[name].terms), abs=1e-12
+        )
         assert one[name].aopc > one["random"].aopc and {*one[name].terms} <= {*kept.candidates}
 
 
@@ -208,6 +215,36 @@ def test_several_seeds_give_a_mean_and_a_spread(tmp_path: Path) -> None:
     assert row.aopc == pytest.approx(np.mean(alone)) and row.spread == pytest.approx(np.std(alone, ddof=1))
     with pytest.raises(InputError, match="differ in tau"):
         evaluate([runs[0], replace(runs[1], settings=replace(runs[1].settings, tau=0.7))])
+
+
+@pytest.mark.parametrize(
+    ("texts", "model", "told"),
+    [
+        (reviews(80, seed=5), predictor(), "differ in their documents,"),
+        (reviews(80), WeightPredictor({**WEIGHTS, "cast": 0.01}, bias=-0.05), "differ in their models,"),
+    ],
+    ids=["documents", "model"],
+)
+def test_runs_of_other_documents_or_models_are_not_averaged(
+    kept: KeptRun, texts: list[str], model: WeightPredictor, told: str, tmp_path: Path
+) -> None:
+    run = make_run(texts, model=model, folder=tmp_path, seed=1)
+    finish(run)
+    run.result().save(tmp_path)
+    with pytest.raises(InputError, match=told):
+        evaluate([kept, kept_run(tmp_path, read_texts(texts), model)])
+
+
+def test_the_lists_of_a_race_are_those_of_top(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of the documents are tested, and both say what all of them are expected to give."""
+    from anchorscope.cli import main
+
+    one = make_kept(tmp_path, strategy="race", aggregation="gain", test="fixed", max_samples=4, budget=Budget(0, 250))
+    assert 0 < one.result.cost.tests < one.tally.occurrences.sum()
+    for name in ("gain", "h"):
+        assert main(["top", str(tmp_path), "--aggregation", name, "--label", "yes", "--format", "json"]) == 0
+        listed = [row["term"] for row in json.loads(capsys.readouterr().out)["terms"]]
+        assert lists.by_aggregation(one, "yes", name)[:4] == listed
 
 
 def test_unknown_names_are_refused(kept: KeptRun) -> None:
@@ -272,7 +309,9 @@ def test_the_recorder_remembers_what_was_shown_and_scores_it_afterwards(tmp_path
     assert len(found) == 2 * len(recorder.moments)
     of_yes = [row for row in found if row.label == "yes"]
     top = [term.term for term in last["yes"].terms]
-    assert of_yes[-1].aopc == pytest.approx(aopc(predictor(), reviews(80), top, "yes")) and of_yes[-1].shared == 1
+    assert (
+        of_yes[-1].aopc == pytest.approx(Removals(predictor(), reviews(80), "yes").aopc(top)) and of_yes[-1].shared == 1
+    )
     assert of_yes[0].shared < 1 and of_yes[0].aopc < of_yes[-1].aopc
     assert [row.seconds for row in of_yes] == sorted(row.seconds for row in of_yes)
 
@@ -339,6 +378,50 @@ def test_the_command_shows_quality_over_time(command: Path, capsys: pytest.Captu
     assert asked(command / "run", "--over-time", "--label", "yes") == 0
     header, *rows = capsys.readouterr().out.splitlines()
     assert header == "label,seconds,tests,aopc,shared" and rows[-1].endswith(",1.000")
+
+
+def made(command: Path, documents: Path, out: Path, *options: str) -> Path:
+    """Another run of the command's model."""
+    from anchorscope.cli import main
+
+    model = ["--model", str(command / "model.skops"), "--text-column", "review", "--perturbator", "corpus"]
+    assert main(["-q", "explain", str(documents), *model, "--max-model-calls", "400", "--out", str(out), *options]) == 0
+    return out
+
+
+def test_a_label_is_one_cell_and_no_formula(command: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made(command, command / "texts.csv", tmp_path / "run", "--labels", '="no",yes', "--label", '="no"')
+    capsys.readouterr()
+    assert asked(folder, "--over-time") == 0
+    _, *rows = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert {row[0] for row in rows} == {'\'="no"'} and {len(row) for row in rows} == {5}
+
+
+def test_documents_are_found_by_any_name(command: Path, tmp_path: Path) -> None:
+    """A run keeps the list of its files; those made before kept one text, which still reads where no name has a comma."""
+    documents = tmp_path / "this, that.csv"
+    documents.write_text((command / "texts.csv").read_text())
+    folder = made(command, documents, tmp_path / "run")
+    assert sources(folder)["documents"] == [str(documents)]
+    assert asked(folder, "--label", "yes") == 0
+    told = {"documents": "a.csv, b.csv", "model": "model.skops"}
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as db, db:
+        db.execute("UPDATE meta SET value = ? WHERE key = 'sources'", (json.dumps(told),))
+    assert sources(folder) == {"documents": ["a.csv", "b.csv"], "model": "model.skops"}
+
+
+def test_the_perturbator_computes_where_it_is_told(command: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from anchorscope.perturbators import choose
+
+    devices, named = [], choose.named_perturbator
+
+    def watched(spec: str, *, top_n: int, device: str = "cpu") -> object:
+        devices.append(device)
+        return named(spec, top_n=top_n)
+
+    monkeypatch.setattr(choose, "named_perturbator", watched)
+    assert asked(command / "run", "--removal", "fill", "--label", "yes", "--device", "cuda:1") == 0
+    assert devices == ["cuda:1"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from anchorscope.aopc import aopc
+from anchorscope.aopc import Removals
 from anchorscope.cli import main
 from anchorscope.errors import DocumentsError, InputError, RunFolderError, UnknownNameError
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
@@ -163,11 +163,11 @@ def test_a_record_holds_the_quality_of_what_was_shown(tmp_path: Path) -> None:
     for label in model.labels:
         last = record["moments"][-1]["labels"][label]
         assert last["terms"] == record["terms"][label] == record["aggregations"]["pr"][label]["terms"][:4]
-        assert last["aopc"] == pytest.approx(aopc(model, texts, last["terms"], label))
+        assert last["aopc"] == pytest.approx(Removals(model, texts, label).aopc(last["terms"]))
         for name in ("sq", "av"):
             whole = record["aggregations"][name][label]
             assert record["over_time"][name][-1]["labels"][label]["terms"] == whole["terms"]
-            assert whole["curve"][-1] == pytest.approx(aopc(model, texts, whole["terms"], label))
+            assert whole["curve"][-1] == pytest.approx(Removals(model, texts, label).aopc(whole["terms"]))
         places = [word for word, _ in record["positions"][label]["sq"]]
         for word, place in record["positions"][label]["pr"]:
             assert places[place] == word
