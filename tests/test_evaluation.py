@@ -239,7 +239,9 @@ def test_the_lists_of_a_race_are_those_of_top(tmp_path: Path, capsys: pytest.Cap
     """Half of the documents are tested, and both say what all of them are expected to give."""
     from anchorscope.cli import main
 
-    one = make_kept(tmp_path, strategy="race", aggregation="gain", test="fixed", max_samples=4, budget=Budget(0, 250))
+    one = make_kept(
+        tmp_path, strategy="race", aggregation="gain", test="fixed", max_samples=4, budget=Budget(max_model_calls=250)
+    )
     assert 0 < one.result.cost.tests < one.tally.occurrences.sum()
     for name in ("gain", "h"):
         assert main(["top", str(tmp_path), "--aggregation", name, "--label", "yes", "--format", "json"]) == 0
@@ -398,7 +400,7 @@ def test_a_label_is_one_cell_and_no_formula(command: Path, tmp_path: Path, capsy
 
 
 def test_documents_are_found_by_any_name(command: Path, tmp_path: Path) -> None:
-    """A run keeps the list of its files; those made before kept one text, which still reads where no name has a comma."""
+    """A run keeps the list of its files; an older one kept one text, which still reads."""
     documents = tmp_path / "this, that.csv"
     documents.write_text((command / "texts.csv").read_text())
     folder = made(command, documents, tmp_path / "run")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -40,9 +41,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run")
     group = parser.add_argument_group("documents and model, where they are not where the run says")
     group.add_argument("--docs", nargs="+", metavar="DOCS", help="the documents of the run")
-    group.add_argument("--text-column", metavar="NAME", help="the column with the texts (text)")
-    group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
-    group.add_argument("--clean", metavar="HOW", help="none, or tweets: as the run had it (none)")
+    group.add_argument("--text-column", metavar="NAME", help="the column with the texts (as the run had it)")
+    group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (as the run had it)")
+    group.add_argument("--clean", metavar="HOW", help="none or tweets (as the run had it)")
     options.add_model(parser)
     group = parser.add_argument_group("what to compare")
     group.add_argument("--label", action="append", metavar="L", help="this label only (repeatable)")
@@ -92,7 +93,7 @@ def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
 
     named = sources(folder)
     asked = {**named, **given}
-    paths = given.get("docs") or (named["documents"].split(", ") if "documents" in named else None)
+    paths = given.get("docs") or named.get("documents")
     if paths is None:
         raise RunFolderError(
             f"The documents of the run in {folder} are not at hand: it does not name a file; give --docs FILE."
@@ -133,6 +134,7 @@ def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
     """What a run showed on its way."""
     from anchorscope.aopc import Removals
     from anchorscope.evaluation.anytime import moments_of, quality
+    from anchorscope.report.flat import cell
 
     found = []
     for one in kept:
@@ -144,9 +146,11 @@ def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
     if "json" in given:
         output.write(json.dumps(found, indent=2) + "\n")
         return 0
-    print("label,seconds,tests,aopc,shared", file=output)
+    table = csv.writer(output, lineterminator="\n")
+    table.writerow(("label", "seconds", "tests", "aopc", "shared"))
     for row in found:
-        print(f"{row['label']},{row['seconds']:.3f},{row['tests']},{row['aopc']:.5f},{row['shared']:.3f}", file=output)
+        figures = (f"{row['seconds']:.3f}", row["tests"], f"{row['aopc']:.5f}", f"{row['shared']:.3f}")
+        table.writerow((cell(row["label"]), *figures))
     return 0
 
 
@@ -218,7 +222,8 @@ def _perturbator(one: KeptRun, given: Mapping[str, Any]) -> Perturbator:
     from anchorscope.collection import LazyWords
     from anchorscope.perturbators.choose import named_perturbator
 
-    found = named_perturbator(given.get("perturbator", one.perturbator), top_n=one.settings.top_n)
+    name = given.get("perturbator", one.perturbator)
+    found = named_perturbator(name, top_n=one.settings.top_n, **inputs.chosen(given, ("device",)))
     found.fit(LazyWords(one.texts))
     return found
 

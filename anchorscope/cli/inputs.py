@@ -79,6 +79,7 @@ def given_run(
     """The run that the options ask for."""
     from anchorscope.run import Run
 
+    sources: dict[str, Any] = {"documents": given["documents"], **chosen(given, ("model", "names", *READING))}
     return Run(
         documents,
         *models,
@@ -88,7 +89,7 @@ def given_run(
         workers=given.get("workers", 1),
         budget=budget,
         training_texts=training,
-        sources={"documents": documents.source, **chosen(given, ("model", "names", *READING))},
+        sources=sources,
         keep_texts="no_texts" not in given,
     )
 

@@ -98,7 +98,7 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--top-n", type=int, metavar="N", help="words that may fill a mask; fewer is faster, and lossy")
     group.add_argument("--condition", metavar="EVENT", help="kept; or present: a refill by the same word counts too")
     group.add_argument("--robust", metavar="HOW", help="keep, or drop: no anchors where any would do")
-    group.add_argument("--lift", type=float, metavar="X", help="the share of failures that an anchor must end (0)")
+    group.add_argument("--lift", type=float, metavar="X", help="the share of failures that an anchor must end")
     group.add_argument("--weight", metavar="HOW", help="equal, or fragile: gains count less where nothing shakes them")
 
 

@@ -226,10 +226,21 @@ def _together(parts: Sequence[LabelEvaluation]) -> LabelEvaluation:
 def _check_alike(runs: Sequence[KeptRun]) -> None:
     """Refuse runs that differ in more than their seed."""
     for run in runs[1:]:
-        then, now = runs[0].settings.to_dict(), run.settings.to_dict()
-        different = [name for name in then if name != "seed" and then[name] != now[name]]
-        if different or run.predictor.labels != runs[0].predictor.labels:
+        if different := _differences(runs[0], run):
             raise InputError(
-                f"The runs in {runs[0].folder} and {run.folder} differ in {', '.join(different) or 'their labels'}, "
+                f"The runs in {runs[0].folder} and {run.folder} differ in {', '.join(different)}, "
                 "and only runs that differ in their seed alone are averaged: evaluate them one by one."
             )
+
+
+def _differences(one: KeptRun, other: KeptRun) -> list[str]:
+    """What two runs do not have in common, but for their seed."""
+    then, now = one.settings.to_dict(), other.settings.to_dict()
+    apart = {
+        "their documents": one.result.documents["sha256"] != other.result.documents["sha256"],
+        "their models": one.result.model["sha256"] != other.result.model["sha256"],
+        "their labels": one.predictor.labels != other.predictor.labels,
+        "their perturbators": one.perturbator != other.perturbator,
+        **{name: then[name] != now[name] for name in then if name != "seed"},
+    }
+    return [name for name, is_apart in apart.items() if is_apart]

@@ -21,7 +21,9 @@ from anchorscope.errors import RunFolderError
 from anchorscope.finished import FinishedRun
 from anchorscope.read import Documents
 from anchorscope.result import Result
+from anchorscope.rows import reading
 from anchorscope.settings import Settings
+from anchorscope.standings import Standings
 from anchorscope.tally import Tally
 from anchorscope.types import Predictor
 
@@ -34,7 +36,8 @@ class KeptRun:
     """What a run found, the documents that it explained and the model that it explained.
 
     ``predicted`` and ``true`` are the numbers of the label that the model gives each text and of the one that came
-    with it (-1 where none did, or one that the model does not know); ``moments`` are what it showed over time.
+    with it (-1 where none did, or one that the model does not know); ``tally`` is what its scores are read from, and
+    ``moments`` are what it showed over time.
     """
 
     folder: Path
@@ -60,7 +63,9 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
     with closing(FinishedRun(folder)) as finished:
         meta, labels = finished.meta, finished.labels
         rows = [*finished.documents(range(int(finished.documents_per_label().sum()))).values()]
-        tally, candidates, moments = finished.tally(), finished.terms, tuple(finished.moments())
+        settings = Settings.from_dict(meta["settings"])
+        tally = Standings(finished, alpha=settings.alpha, k=settings.top_k).counted
+        candidates, moments = finished.terms, tuple(finished.moments())
     result = Result.load(folder)
     if predictor.labels != labels:
         raise RunFolderError(
@@ -81,7 +86,7 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
     return KeptRun(
         folder=folder,
         predictor=predictor,
-        settings=Settings.from_dict(meta["settings"]),
+        settings=settings,
         result=result,
         texts=texts,
         predicted=predicted,
@@ -93,11 +98,13 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
     )
 
 
-def sources(folder: Path) -> dict[str, str]:
-    """Where the run in a folder says that its documents and its model are, and how they were read."""
-    with closing(FinishedRun(folder)) as finished:
-        named: dict[str, str] = finished.meta.get("sources", {})
-    return {name: value for name, value in named.items() if value not in ("standard input", "Python")}
+def sources(folder: Path) -> dict[str, Any]:
+    """Where the run in a folder says that its documents (a list of files) and its model are, and how they were read."""
+    with closing(FinishedRun(folder)) as finished, reading(folder):
+        named = dict(finished.meta.get("sources", {}))
+        documents = named.pop("documents", [])
+        files = documents.split(", ") if isinstance(documents, str) else [*map(str, documents)]  # older runs: one text
+    return {**named, "documents": files} if files and "-" not in files else named
 
 
 def _check_predictions(

@@ -48,7 +48,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def explanation(run: KeptRun, label: str) -> list[str]:
-    """The run's own ranking: its shown terms, then the other candidates by what their tests have found."""
+    """The run's own ranking: its shown terms, then the other candidates by the same aggregation."""
     shown = [term.term for term in run.result[label].terms]
     rest = by_aggregation(run, label, run.settings.aggregation)
     return [*shown, *(word for word in rest if word not in {*shown})]

@@ -19,8 +19,8 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_csv(explanations: Mapping[str, Explanation]) -> str:
-    """Comma-separated values with a header; a text that begins like a formula has an apostrophe before it."""
-    table = [{name: _cell(value) for name, value in row.items()} for row in rows(explanations)]
+    """Comma-separated values with a header."""
+    table = [{name: cell(value) for name, value in row.items()} for row in rows(explanations)]
     text = io.StringIO()
     writer = csv.DictWriter(text, list(table[0]) if table else ["label", "rank", "term"], lineterminator="\n")
     writer.writeheader()
@@ -42,7 +42,12 @@ def to_json(explanations: Mapping[str, Explanation], **about: Any) -> str:
     return json.dumps({**about, "terms": terms}, indent=2, allow_nan=False) + "\n"
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any) -> Any:
+    """The value of a cell of CSV; a text that begins like a formula has an apostrophe before it.
+
+    >>> cell("=1+1"), cell("film"), cell(-0.5)
+    ("'=1+1", 'film', -0.5)
+    """
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
