@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,15 @@ from anchorscope.collection import LazyWords
 from anchorscope.errors import DocumentsError, InputError
 from anchorscope.patience import Patience, Patient
 from anchorscope.perturbators.choose import choose_perturbator
-from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.predictors import as_predictor
-from anchorscope.read import Documents, read_texts
+from anchorscope.predictors.labels import given_names
+from anchorscope.read import Documents, listed_texts, read_texts
 from anchorscope.result import Result
 from anchorscope.run import Budget, Run
 from anchorscope.schedule import Engine
-from anchorscope.settings import Settings, preset
+from anchorscope.settings import Settings, in_a_line, preset, preset_for_one_document
 from anchorscope.types import Perturbator, Predictor, Snapshot, Unit, Words
 from anchorscope.words import spans, split, terms
-
-ONE_DOCUMENT_SAMPLES = 1000
-"""The cap on the samples of a word, where one document is explained by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ class Explainer:
         texts: Iterable[str],
         labels: Iterable[str] | None = None,
         *,
-        training_texts: Sequence[str] | None = None,
+        training_texts: Iterable[str] | None = None,
         out: str | Path | None = None,
         resume: bool = False,
     ) -> Result:
@@ -127,7 +125,7 @@ class Explainer:
         texts: Iterable[str],
         labels: Iterable[str] | None = None,
         *,
-        training_texts: Sequence[str] | None = None,
+        training_texts: Iterable[str] | None = None,
         out: str | Path | None = None,
         resume: bool = False,
     ) -> Iterator[Snapshot]:
@@ -139,19 +137,18 @@ class Explainer:
 
     def anchors(self, text: str) -> LocalExplanation:
         """The anchors of one document: every word is tested, stop words and rare words too."""
+        if not isinstance(text, str):
+            raise InputError(f"text must be a string, not {in_a_line(text)} (a {type(text).__name__}).")
         predictor = self._predictor()
-        settings = self._settings()
-        if "test" not in (self.settings or {}) and settings.test == "fixed":  # one document needs a clear yes or no
-            settings = replace(settings, test="sprt", keep="shared", max_samples=ONE_DOCUMENT_SAMPLES)
+        settings = preset_for_one_document(self.preset, **self._by_hand())
         words = split(text)
         positions = [position for position, term in enumerate(terms(words)) if term is not None]
         if not positions:
             raise DocumentsError("The document has no word to test; give a text with words.")
-        perturbator = self.perturbator or EmbeddedPerturbator(top_n=settings.top_n)
+        engine = self._engine(words, predictor, settings)
         row = predictor.predict([text])[0]
         label = int(row.argmax())
         unit = Unit(0, text, label, tuple(positions), (settings.tau,) * len(positions))
-        engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
         verdicts, _ = engine.judge([unit])
         places = spans(words)
         tested = tuple(
@@ -164,32 +161,49 @@ class Explainer:
 
     def _predictor(self) -> Predictor:
         predictor = as_predictor(self.model, labels=self.labels)
+        if not isinstance(self.patience, Patience | None):
+            raise InputError(f"patience must be a Patience, not {in_a_line(self.patience)}.")
         if isinstance(predictor, Patient) and self.patience is None:
             return predictor
         return Patient(predictor, self.patience or Patience())
 
-    def _settings(self) -> Settings:
-        further = dict(self.settings or {})
+    def _by_hand(self) -> dict[str, Any]:
+        """The settings that go before the preset's."""
+        further = {} if self.settings is None else self.settings
+        if not isinstance(further, Mapping) or not all(isinstance(name, str) for name in further):
+            raise InputError(f"settings must map names to values, such as {{'delta': 0.2}}, not {in_a_line(further)}.")
         for setting, argument in (("top_k", "top_k"), ("seed", "random_state"), ("labels", "only")):
             if setting in further:
                 raise InputError(f"Give {setting!r} to the Explainer itself, as {argument}, not among its settings.")
         given: dict[str, Any] = {"top_k": self.top_k, "seed": self.random_state, **further}
         if self.only is not None:
-            given["labels"] = tuple(self.only)
-        return preset(self.preset, **given)
+            given["labels"] = given_names(self.only, "only")
+        return given
+
+    def _engine(self, words: Words, predictor: Predictor, settings: Settings) -> Engine:
+        """Ready to test one document; a perturbator that has seen no texts yet is fitted to this one, in a copy."""
+        perturbator = self._perturbator([words], settings)
+        if not len(perturbator.vocabulary):
+            perturbator = deepcopy(perturbator)
+            perturbator.fit([words])
+        return Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
 
     def _perturbator(self, texts: Sequence[Words], settings: Settings) -> Perturbator:
-        if self.perturbator is not None:
+        if isinstance(self.perturbator, Perturbator):
             return self.perturbator
+        if self.perturbator is not None:
+            raise InputError(
+                f"perturbator must be a Perturbator, such as CorpusPerturbator(), not {in_a_line(self.perturbator)}."
+            )
         perturbator, remark = choose_perturbator(texts, top_n=settings.top_n)
         if remark:
             warnings.warn(remark, stacklevel=4)
         return perturbator
 
     def _run(
-        self, documents: Documents, training_texts: Sequence[str] | None, out: str | Path | None, resume: bool
+        self, documents: Documents, training_texts: Iterable[str] | None, out: str | Path | None, resume: bool
     ) -> Run:
-        settings = self._settings()
+        settings = preset(self.preset, **self._by_hand())
         return Run(
             documents,
             self._predictor(),
@@ -199,6 +213,6 @@ class Explainer:
             resume=resume,
             workers=self.workers,
             budget=Budget.of(self.max_seconds, self.max_model_calls),
-            training_texts=training_texts,
+            training_texts=None if training_texts is None else listed_texts(training_texts, "training_texts"),
             keep_texts=self.keep_texts,
         )

@@ -90,17 +90,23 @@ def read_texts(texts: Iterable[str], labels: Iterable[Any] | None = None, *, cle
     >>> read_texts(["so good", "so bad", "so good"], ["pos", "neg", "pos"]).documents[2]
     Document(key='db14823610541ee6-2', text='so good', label='pos')
     """
-    listed = _listed(texts, "texts")
-    for row, text in enumerate(listed):
-        if not isinstance(text, str):
-            raise InputError(
-                f"texts[{row}] is {short_repr(text)} (a {type(text).__name__}), not a string; "
-                "drop such rows, or pass one column of a table."
-            )
+    listed = listed_texts(texts, "texts")
     labelled = [None] * len(listed) if labels is None else _listed(labels, "labels")
     if len(labelled) != len(listed):
         raise InputError(f"There are {len(listed)} texts but {len(labelled)} labels; give one label a text.")
     return _collect(zip(listed, labelled, strict=True), source="Python", clean=clean)
+
+
+def listed_texts(texts: Iterable[str], argument: str) -> list[str]:
+    """The texts as a list, if they are some; ``argument`` is what the caller calls them."""
+    listed = _listed(texts, argument)
+    for row, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise InputError(
+                f"{argument}[{row}] is {short_repr(text)} (a {type(text).__name__}), not a string; "
+                "drop such rows, or pass one column of a table."
+            )
+    return listed
 
 
 def _listed(values: Iterable[Any], argument: str) -> list[Any]:

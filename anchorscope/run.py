@@ -19,6 +19,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
+from numbers import Real
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -38,7 +39,7 @@ from anchorscope.collection import (
     find_candidates,
     predict,
 )
-from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
+from anchorscope.errors import AnchorscopeError, InputError, ModelError, RunFolderError
 from anchorscope.finished import FinishedRun
 from anchorscope.hiding import Hidden
 from anchorscope.journal import Journal, refuse_busy
@@ -78,6 +79,12 @@ class Budget:
 
     max_seconds: float = float("inf")
     max_model_calls: float = float("inf")
+
+    def __post_init__(self) -> None:
+        """Refuse what is no limit."""
+        for option, limit in (("--max-seconds", self.max_seconds), ("--max-model-calls", self.max_model_calls)):
+            if not isinstance(limit, Real) or not limit >= 0:
+                raise InputError(f"{option} must be a number of at least 0, not {limit!r}.")
 
     @classmethod
     def of(cls, max_seconds: float | None, max_model_calls: int | None) -> Budget:

@@ -14,8 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
+from reprlib import repr as short_repr
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from anchorscope import registry
 from anchorscope.anchor import TESTS, Test
@@ -79,14 +82,15 @@ class Settings:
         """Refuse what cannot be, in one sentence."""
         for field in fields(self):  # plain values, so that a setting read back from JSON is equal
             value = getattr(self, field.name)
-            object.__setattr__(self, field.name, value.item() if hasattr(value, "item") else value)
+            is_scalar = hasattr(value, "item") and np.ndim(value) == 0
+            object.__setattr__(self, field.name, value.item() if is_scalar else value)
             kind, said = _KINDS.get(str(field.type), (object, ""))
             if not isinstance(getattr(self, field.name), kind):
-                raise InputError(f"{_option(field.name)} must be {said}, not {value!r}.")
+                raise InputError(f"{_option(field.name)} must be {said}, not {in_a_line(value)}.")
         if self.labels is not None:
             listed = isinstance(self.labels, list | tuple)
             if not listed or not all(isinstance(label, str) for label in self.labels):
-                raise InputError(f"labels must be a list of names, not {self.labels!r}.")
+                raise InputError(f"labels must be a list of names, not {in_a_line(self.labels)}.")
             object.__setattr__(self, "labels", tuple(self.labels))
         for name, known in _NAMED.items():
             if getattr(self, name) not in known:
@@ -251,18 +255,46 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 
 
+ONE_DOCUMENT: Mapping[str, Any] = MappingProxyType({"test": "sprt", "keep": "shared", "max_samples": 1000})
+"""How one document is tested by itself unless told otherwise: each word gets a clear yes or no, and it is cheap."""
+
+
+def preset_for_one_document(name: str, **given: Any) -> Settings:
+    """The settings of a preset where one document is explained by itself.
+
+    >>> preset_for_one_document("fast", max_samples=12).anchor_test.max_samples
+    12
+    """
+    return preset(name, **{**ONE_DOCUMENT, **_preset(name), **given})
+
+
 def preset(name: str, **given: Any) -> Settings:
     """The settings of a preset, with some of them given by hand."""
-    if name not in PRESETS:
-        raise UnknownNameError("preset", name, PRESETS)
     known = {field.name for field in fields(Settings)}
     for key in given:
         if key not in known:
             raise UnknownNameError("setting", key, known)
-    chosen = {**PRESETS[name], **given}
+    chosen = {**_preset(name), **given}
     if chosen.get("test", "fixed") != "fixed":
         chosen.setdefault("keep", "shared")  # a test that may end at any look needs independent samples
     return Settings(**chosen)
+
+
+def in_a_line(value: Any) -> str:
+    """A value of any kind, short enough for a sentence.
+
+    >>> in_a_line(np.arange(99.0).reshape(-1, 1))
+    'array([[ 0.],... [98.]])'
+    """
+    return " ".join(short_repr(value).split())
+
+
+def _preset(name: str) -> Mapping[str, Any]:
+    if not isinstance(name, str):
+        raise InputError(f"preset must be a name ({', '.join(PRESETS)}), not {in_a_line(name)}.")
+    if name not in PRESETS:
+        raise UnknownNameError("preset", name, PRESETS)
+    return PRESETS[name]
 
 
 def _option(name: str) -> str:

@@ -14,6 +14,7 @@ from anchorscope import Explainer
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
 from anchorscope.patience import Patience
 from anchorscope.perturbators.corpus import CorpusPerturbator
+from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 from anchorscope.words import split
@@ -142,6 +143,69 @@ def test_training_texts_are_those_of_av5() -> None:
         assert {t.term: t.score for t in result["yes"].terms}["great"] == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"perturbator": "corpus"}, r"perturbator must be a Perturbator, such as CorpusPerturbator\(\), not 'corpus'"),
+        ({"perturbator": CorpusPerturbator}, "perturbator must be a Perturbator"),
+        ({"max_seconds": "5"}, "--max-seconds must be a number of at least 0, not '5'"),
+        ({"max_seconds": float("nan")}, "--max-seconds must be a number of at least 0, not nan"),
+        ({"max_model_calls": -1}, "--max-model-calls must be a number of at least 0, not -1"),
+        ({"workers": 1.5}, "workers must be a whole number of at least 1, not 1.5"),
+        ({"workers": "2"}, "workers must be a whole number"),
+        ({"preset": None}, "preset must be a name .*, not None"),
+        ({"preset": ["fast"]}, "preset must be a name"),
+        ({"settings": 5}, "settings must map names to values"),
+        ({"settings": {1: 2}}, "settings must map names to values"),
+        ({"settings": {"delta": np.array([0.1, 0.2])}}, r"--delta must be a number, not array\(\[0.1, 0.2\]\)"),
+        (
+            {"settings": {"max_samples": np.arange(99.0).reshape(-1, 1)}},
+            "--max-samples must be a whole number, not array",
+        ),
+        ({"only": "yes"}, r"only must be a list of names and not the text 'yes'; write only=\['yes'\]"),
+        ({"only": 1}, "only must be a list of names, not 1"),
+        ({"only": [1]}, r"names of labels are strings, and 1 is none; write only=\['1'\]"),
+        ({"labels": [0, 1]}, "names of labels are strings"),
+        ({"patience": 3}, "patience must be a Patience, not 3"),
+    ],
+)
+def test_an_argument_of_another_kind_is_refused_in_one_sentence(given: dict, words: str) -> None:
+    with pytest.raises(InputError, match=words) as refusal:
+        explainer(**given).explain(TEXTS)
+    assert "\n" not in str(refusal.value)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    """Scalars, and arrays of no dimension."""
+    given = {"max_seconds": np.float32(9), "max_model_calls": np.int64(10**6), "workers": np.int64(1)}
+    settings = {**CHEAP, "delta": np.float32(0.25), "max_samples": np.array(12)}
+    found = explainer(settings=settings, top_k=np.int64(2), **given).explain(TEXTS).settings
+    assert (found["delta"], found["max_samples"], found["top_k"]) == (0.25, 12, 2)
+
+
+@pytest.mark.parametrize(
+    ("training", "words"),
+    [
+        ("great film", r"training_texts is a single str; wrap it in a list: \['great film'\]"),
+        ([1, 2], r"training_texts\[0\] is 1 \(a int\), not a string"),
+        (5, "training_texts is a int"),
+    ],
+)
+def test_training_texts_are_texts(training, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        explainer().explain(TEXTS, training_texts=training)
+
+
+def test_training_texts_may_be_read_only_once(tmp_path: Path) -> None:
+    """A generator is counted, and the same texts as a list go on with its run."""
+    settings = {**CHEAP, "strategy": "scan", "aggregation": "av5", "test": "kl", "max_samples": 60}
+    made = explainer(settings=settings)
+    once = made.explain(TEXTS, training_texts=("great" for _ in range(5)), out=tmp_path / "run")
+    again = made.explain(TEXTS, training_texts=["great"] * 5, out=tmp_path / "run", resume=True)
+    assert {t.term: t.score for t in once["yes"].terms}["great"] == 1.0
+    assert again.explanations == once.explanations
+
+
 # --- one document ---
 
 
@@ -174,6 +238,54 @@ def test_one_document_does_not_change_the_perturbator_it_is_given() -> None:
     before = perturbator.fingerprint
     explainer(perturbator=perturbator).anchors("a great film")
     assert perturbator.fingerprint == before
+
+
+def test_a_perturbator_that_has_seen_no_texts_learns_from_the_document() -> None:
+    """As on the command line; and from the next document anew."""
+    perturbator = CorpusPerturbator(top_n=30)
+    made = explainer(perturbator=perturbator)
+    assert made.anchors("a great film").anchors == ("great",)
+    assert not perturbator.vocabulary
+    first, again = (made.anchors("great plot , great cast") for _ in range(2))
+    assert first == again
+
+
+def test_without_a_perturbator_english_gets_the_embedded_one() -> None:
+    found, expected = (explainer(perturbator=noise).anchors(TEXTS[0]) for noise in (None, EmbeddedPerturbator()))
+    assert found == expected
+
+
+def test_without_a_perturbator_other_documents_get_words_of_their_own() -> None:
+    russian, learnt = "этот фильм был очень хорош и прекрасно снят", CorpusPerturbator()
+    learnt.fit([split(russian)])
+    model = KeywordPredictor("хорош")
+    with pytest.warns(UserWarning, match="drawn from the documents themselves") as remarks:
+        found = explainer(perturbator=None, model=model).anchors(russian)
+    assert remarks[0].filename == __file__
+    assert found == explainer(perturbator=learnt, model=model).anchors(russian)
+
+
+@pytest.mark.parametrize("cap", [12, 40])
+def test_one_document_is_tested_with_the_settings_that_are_given(cap: int) -> None:
+    """A coin that no test can call within the cap: every word takes all of its samples, and no more."""
+    model = WeightPredictor({"great": 1.0, "dull": -1.0}, bias=0.01)
+    given = {"test": "sprt", "tau": 0.5, "delta": 1e-9, "look": 4, "max_samples": cap}
+    found = explainer(model=model, settings=given).anchors("great dull great dull film")
+    assert {word.samples for word in found.words} == {cap}
+    by_default = explainer(model=model, settings={"max_samples": cap}).anchors("great dull great dull film")
+    assert max(word.samples for word in by_default.words) <= cap
+
+
+def test_one_document_keeps_what_is_given_to_keep() -> None:
+    """Under ``own`` the word under test is in every sample, so that there is nothing to gain from."""
+    kept = {"aggregation": "pr", "strategy": "scan", "keep": "own"}
+    found = [explainer(settings=settings).anchors("a great film") for settings in (kept, {})]
+    assert not any(word.gain for word in found[0].words) and any(word.gain for word in found[1].words)
+
+
+def test_one_document_is_a_text() -> None:
+    with pytest.raises(InputError, match=r"text must be a string, not 5 \(a int\)"):
+        explainer().anchors(5)
 
 
 # --- texts from elsewhere ---

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from anchorscope.errors import AnchorscopeError, InputError
@@ -24,8 +25,8 @@ def local_backend(engine: Engine, workers: int) -> Backend:
 
 def check_workers(workers: int) -> None:
     """Refuse a number of workers that cannot be."""
-    if workers < 1:
-        raise InputError(f"The number of workers must be at least 1, not {workers}.")
+    if not isinstance(workers, Integral) or workers < 1:
+        raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
 
 
 class InProcess:

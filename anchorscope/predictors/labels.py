@@ -8,22 +8,27 @@ from typing import Any
 from anchorscope.errors import InputError
 
 
-def given_names(given: Any) -> tuple[str, ...]:
-    """The names that the caller gives to labels.
+def given_names(given: Any, argument: str = "labels") -> tuple[str, ...]:
+    """The names of labels that the caller gives as an argument.
 
     >>> given_names([0, 1])
     Traceback (most recent call last):
     anchorscope.errors.InputError: The names of labels are strings, and 0 is none; write labels=['0', '1'].
     """
     if isinstance(given, str):
-        raise InputError(f"labels must be a list of names and not the text {given!r}; write labels={given.split(',')}.")
+        names_in_text = given.split(",")
+        raise InputError(
+            f"{argument} must be a list of names and not the text {given!r}; write {argument}={names_in_text}."
+        )
     if not isinstance(given, Iterable):
-        raise InputError(f"labels must be a list of names, not {given!r}; write labels=['negative', 'positive'].")
+        raise InputError(
+            f"{argument} must be a list of names, not {given!r}; write {argument}=['negative', 'positive']."
+        )
     names = tuple(given)
     for name in names:
         if not isinstance(name, str):
             raise InputError(
-                f"The names of labels are strings, and {name!r} is none; write labels={[*map(str, names)]}."
+                f"The names of labels are strings, and {name!r} is none; write {argument}={[*map(str, names)]}."
             )
     return names
 
