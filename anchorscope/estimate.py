@@ -1,10 +1,10 @@
 """What a run would take, said before a costly model is called more than once.
 
 The documents are read and their candidates counted; this is exact, but for the labels: the predictions are not known
-yet, so every candidate counts, and the filters, which can only lessen it, do not. How many samples the tests draw is
-simulated, with the precisions of a typical task: in a document whose prediction survives perturbation with
-probability b, a token's precision is b plus a little. How long a text takes is measured on one batch each of
-model and perturbator, after a single text to warm up; large batches are often faster.
+yet, so every candidate counts, and neither the filters nor the early end of a race, which can only lessen it, do. How
+many samples the tests draw is simulated, with the precisions of a typical task: in a document whose prediction survives
+perturbation with probability b, a token's precision is b plus a little. How long a text takes is measured on one batch
+each of model and perturbator, after a single text to warm up; large batches are often faster.
 
 >>> from anchorscope.settings import preset
 >>> own, shared = preset("paper"), preset("paper", keep="shared")
@@ -51,7 +51,10 @@ SIMULATED = 400
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Counts and times; ``occurrences`` bounds the tests, the rest is expected."""
+    """Counts and times; ``occurrences`` bounds the tests, the rest is expected.
+
+    ``at_most``: under a race that is what it takes to test everything, and most races end before.
+    """
 
     documents: int
     terms: int
@@ -63,6 +66,7 @@ class Estimate:
     perturbator_seconds: float
     own_seconds: float
     measured_on: int
+    at_most: bool
 
     @property
     def seconds(self) -> float:
@@ -81,13 +85,14 @@ class Estimate:
             ("documents", self.documents, ""),
             ("candidate terms", self.terms, ""),
             ("tests", self.occurrences, "at most: all labels, no filter, no race won early"),
-            ("samples", self.samples, "expected, from simulated tests"),
+            ("samples", self.samples, f"{'at most' if self.at_most else 'expected'}, from simulated tests"),
             ("texts for the model", self.predictor_texts, "the documents and the samples"),
             ("perturbator passes", self.perturbator_passes, ""),
         ]
         lines = [f"{name:20}{number:>14,}  {remark}".rstrip() for name, number, remark in rows]
         total = timedelta(seconds=round(self.seconds))
-        lines.append(f"{'time':20}{total!s:>14}  model {model}, perturbator {perturbator}, rest {own}")
+        bound = "at most: " if self.at_most else ""
+        lines.append(f"{'time':20}{total!s:>14}  {bound}model {model}, perturbator {perturbator}, rest {own}")
         measured = f"Times are measured on one text to warm up and one batch of {self.measured_on} texts"
         return "\n".join([*lines, f"{measured}; large batches are often faster."])
 
@@ -120,6 +125,7 @@ def estimate(
         perturbator_seconds=_seconds_a_text(partial(_propose, perturbator), some) * n_passes / workers,
         own_seconds=OWN_SECONDS * n_samples / workers,
         measured_on=len(some),
+        at_most=settings.strategy == "race",
     )
 
 

@@ -116,9 +116,20 @@ class FinishedRun:
 
     @defensive
     def texts(self) -> dict[int, str]:
-        """The texts of the documents that the evidence comes from, by number; none if they were not to be kept."""
-        rows = self._db.execute("SELECT document, text FROM texts ORDER BY document")
-        return dict(of_kinds(rows, int, str))
+        """The texts of the documents that the evidence comes from, by number; none if they were not to be kept.
+
+        As they were written: those of the first terms of every label first.
+        """
+        texts = dict(of_kinds(self._db.execute("SELECT document, text FROM texts ORDER BY document"), int, str))
+        ranks: dict[int, dict[int, int]] = {}
+        places: dict[int, tuple[int, int, int]] = {}
+        evidence = self._db.execute("SELECT label, term, document FROM evidence ORDER BY rowid")
+        for row, (label, term, document) in enumerate(evidence):
+            of_label = ranks.setdefault(label, {})
+            place = of_label.setdefault(term, len(of_label)), label, row
+            places[document] = min(place, places.get(document, place))
+        last = len(self.terms), 0, 0
+        return {number: texts[number] for number in sorted(texts, key=lambda number: places.get(number, last))}
 
     @defensive
     def documents(self, numbers: Iterable[int]) -> dict[int, tuple[str, str | None, int, float]]:
@@ -158,6 +169,18 @@ class FinishedRun:
             "SELECT d.predicted, count(*) FROM verdicts v JOIN documents d ON d.number = v.document "
             f"WHERE v.position = {EMPTY} AND v.anchor GROUP BY d.predicted"
         )
+
+    @defensive
+    def tests_left(self) -> int:
+        """At most so many tests are still to come: occurrences of explained labels, neither tested nor skipped."""
+        of_label = self._per_label("SELECT label, sum(occurrences) FROM counts GROUP BY label")
+        of_label -= self._per_label("SELECT label, sum(n) FROM skips GROUP BY label")
+        of_label -= self._per_label(
+            "SELECT d.predicted, count(*) FROM verdicts v JOIN documents d ON d.number = v.document "
+            f"WHERE v.position != {EMPTY} GROUP BY d.predicted"
+        )
+        explained = self.meta["settings"]["labels"] or self.labels
+        return int(sum(n for name, n in zip(self.labels, of_label.tolist()) if name in explained))
 
     def _per_label(self, query: str) -> NDArray[np.int64]:
         counts = np.zeros(len(self.labels), np.int64)

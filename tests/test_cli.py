@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import pickle
+import re
 import shutil
 import signal
 import sqlite3
@@ -233,6 +234,19 @@ def test_document_has_its_anchors_marked(run: Command) -> None:
     ]
 
 
+def test_document_with_samples_of_each_token_its_own(run: Command) -> None:
+    for further in ((), ("--preset", "fast", "--test", "kl")):
+        done = run("explain", "--document", "One great film.", *EXPLAIN[2:], "--keep", "own", *further)
+        assert done.status == 0 and "One [great] film." in done.out
+
+
+def test_dry_run_says_that_a_race_takes_less(run: Command) -> None:
+    race, scan = (run(*EXPLAIN, "--dry-run", "--strategy", strategy).out for strategy in ("race", "scan"))
+    for line in ("samples", "time"):
+        told = [next(row for row in out.splitlines() if row.startswith(line)) for out in (race, scan)]
+        assert "at most" in told[0] and "at most" not in told[1]
+
+
 def test_dry_run_asks_the_model_about_one_text_and_one_batch(run: Command) -> None:
     """Three words of a document are no stop words: great or dull, film, and one of five numbers; eight terms in all."""
     done = run(*EXPLAIN, "--dry-run", "--json")
@@ -268,6 +282,15 @@ def test_resume_of_a_finished_run_prints_its_result_without_computing(run: Comma
     n_calls = len(calls())
     assert run("explain", "--out", "run", "--resume", "--json").out == first.out
     assert len(calls()) == n_calls
+
+
+@pytest.mark.parametrize("strategy", [("race", "--label", "yes"), ("race",), ("scan", "--filter", "sound")])
+def test_resume_of_a_finished_run_streams_its_last_line(run: Command, strategy: tuple[str, ...]) -> None:
+    """With documents and model or without: the line that the run itself ended with."""
+    asked = (*EXPLAIN, "--strategy", *strategy, "--top-k", "1", "--out", "run", "--stream")
+    *_, last = run(*asked).out.splitlines(keepends=True)
+    assert run("explain", "--out", "run", "--resume", "--stream").out == last
+    assert run(*asked, "--resume").out == last
 
 
 def test_resume_of_a_missing_run_starts_afresh(run: Command) -> None:
@@ -569,6 +592,11 @@ def test_every_setting_has_an_option_and_every_name_is_in_the_help() -> None:
     words = set(page.replace(",", " ").replace("(", " ").replace(")", " ").replace(":", " ").replace(";", " ").split())
     named = [*registry.BUILT_IN["aggregation"], *PRESETS, *(name for known in _NAMED.values() for name in known)]
     assert not set(named) - words
+
+
+def test_no_default_is_told_twice() -> None:
+    for parser in make_parsers().values():
+        assert not re.search(r"\([\d.]+\)\s+\([\d.]+\)", parser.format_help())
 
 
 def test_every_switch_is_in_the_docs() -> None:

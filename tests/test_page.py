@@ -6,6 +6,8 @@ import json
 import re
 import sqlite3
 from base64 import b64encode
+from collections.abc import Iterable
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs import finish, make_run, reviews
+from runs import finish, make_run, predictor, reviews
 
 from anchorscope import scores
-from anchorscope.cli import main
+from anchorscope.cli import main, make_parsers
 from anchorscope.errors import RunFolderError
-from anchorscope.report import page, view
+from anchorscope.finished import FinishedRun
+from anchorscope.journal import Journal
+from anchorscope.patience import Patience
+from anchorscope.report import live, page, view
 from anchorscope.report.view import AGGREGATIONS, embed, page_data, utf16
 from anchorscope.result import Result
 
@@ -126,6 +131,24 @@ def test_texts_and_samples_are_cut_to_their_budgets(monkeypatch: pytest.MonkeyPa
     assert sum(len(embed(text)) for text in texts) <= 900
 
 
+def test_the_documents_of_the_first_terms_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A run writes them first, and a page that has no room for all has room for them."""
+    written: list[tuple[int, str]] = []
+    write = Journal.write_texts
+
+    def watched(self: Journal, texts: Iterable[tuple[int, str]]) -> None:
+        written.extend(texts)
+        write(self, written)
+
+    monkeypatch.setattr(Journal, "write_texts", watched)
+    folder = kept(tmp_path / "run", texts=reviews(200))
+    with closing(FinishedRun(folder)) as run:
+        assert [*run.texts().items()] == written != sorted(written)
+        first = run.documents([number for number, _ in written[:5]])
+    monkeypatch.setattr(view, "TEXT_BUDGET", sum(view._size(text) for _, text in written[:5]))
+    assert {document["key"] for document in page_data(folder)["documents"]} == {key for key, *_ in first.values()}
+
+
 def test_a_long_term_is_cut() -> None:
     assert len(view._cut("a" * 5000)) == view.LONGEST_TERM and view._cut("film") == "film"
 
@@ -199,3 +222,22 @@ def test_serve_says_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["serve", str(folder), "--top-k", "3"]) == 2
     assert "leave out --top-k" in capsys.readouterr().err
     assert main(["serve", str(tmp_path / "none.csv")]) == 2
+
+
+@pytest.mark.parametrize("option", [("--document", "a text"), ("--dry-run",)])
+def test_what_belongs_to_explain_is_no_option_of_serve(
+    option: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "docs.csv", *option]) == 2
+    assert f"{option[0]!r} is not understood" in capsys.readouterr().err
+    assert option[0] not in make_parsers()["serve"].format_help().split()
+
+
+def test_the_model_of_a_kept_run_is_tried_as_often_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--model-tries and --model-timeout reach the model that texts are tried on."""
+    patient: list[Patience] = []
+    monkeypatch.setattr("anchorscope.predictors.load_predictor", lambda *_, **__: predictor())
+    monkeypatch.setattr(live, "serve", lambda run, **_: patient.append(run._trial._predictor._patience))
+    model = ["--model", "some.skops", "--model-tries", "2", "--model-timeout", "5"]
+    assert main(["-q", "serve", str(kept(tmp_path / "run")), *model]) == 0
+    assert patient == [Patience(2, timeout=5.0)]

@@ -35,6 +35,9 @@ OF_A_DOCUMENT = {
 YES_OR_NO = {"test": "sprt", "keep": "shared", "max_samples": 1000}
 """How --document tests unless told otherwise: its answer is whether a word is an anchor, and one document is cheap."""
 
+BY_ANCHORS = {"aggregation": "sq"}
+"""One document's anchors are not added up; of its tests, no gains are asked, so that all ways of sampling will do."""
+
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """The options of this command."""
@@ -49,12 +52,14 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help="the top words of each label",
         description="The words that make a model say what it says: the top terms of each label, while they are found.",
     )
-    options.add_documents(parser)
+    group = options.add_documents(parser)
+    group.add_argument("--document", metavar="TEXT", help="explain this one text instead: its own anchors")
     options.add_model(parser)
     options.add_view(parser)
     options.add_tests(parser)
     options.add_filters(parser)
-    options.add_budgets(parser)
+    group = options.add_budgets(parser)
+    group.add_argument("--dry-run", action="store_true", help="say what it would take, from one small batch")
     options.add_output(parser)
 
 
@@ -64,7 +69,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 
 
 def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
-    from anchorscope.cli.watch import say, show, waiting, watch
+    from anchorscope.cli.watch import say, show_kept, waiting, watch
     from anchorscope.read import read_files
     from anchorscope.report.table import counted
     from anchorscope.result import Result
@@ -77,7 +82,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
     refuse_existing(folder, resume)
     if folder and not given.get("documents") and is_finished(folder):
         _refuse_other_settings(given, folder)
-        show(Result.load(folder), given.keys() - {"stream"}, output)
+        show_kept(Result.load(folder), folder, given, output)
         return 0
     with waiting(given, "reading documents and model"):
         documents = read_files(given.get("documents", []), **chosen(given, (*READING, "label_column")))
@@ -92,8 +97,8 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
     budget = Budget(**chosen(given, ("max_seconds", "max_model_calls")))
     models = predictor, perturbator
     run = given_run(given, documents, models, settings, training=training, folder=folder, budget=budget)
-    if kept := run.kept_result():
-        show(kept, given.keys() - {"stream"}, output)
+    if folder and (kept := run.kept_result()):
+        show_kept(kept, folder, given, output)
         return 0
     first = f"{predictor.name} reads {counted(len(texts), 'document')}; perturbator: {perturbator.name}"
     return watch(run, given, output, folder=folder, first=first)
@@ -110,7 +115,7 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
 
     if unread := sorted(given.keys() - OF_A_DOCUMENT):
         raise InputError(f"--document explains one text by itself: leave out {_option(unread[0])}.")
-    settings = given_settings(given if "preset" in given else {**YES_OR_NO, **given})
+    settings = given_settings({**({} if "preset" in given else YES_OR_NO), **given, **BY_ANCHORS})
     text, predictor = given["document"], given_predictor(given)
     perturbator = given_perturbator(given, [text], settings)
     perturbator.fit([split(text)])

@@ -25,8 +25,8 @@ class Formatter(argparse.HelpFormatter):
         return action.help if default is None or default is False else f"{action.help} ({default})"
 
 
-def add_documents(parser: argparse.ArgumentParser) -> None:
-    """What is explained."""
+def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """What is explained; the group, for what a command has besides."""
     group = parser.add_argument_group("documents")
     group.add_argument(
         "documents", nargs="*", metavar="DOCS", help=".csv .tsv .jsonl .parquet .txt, also packed; - is standard input"
@@ -36,7 +36,7 @@ def add_documents(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
     group.add_argument("--clean", metavar="HOW", help="none, or tweets: as the paper cleans them (none)")
     group.add_argument("--training", nargs="+", metavar="DOCS", help="the model's training texts, for aggregation av5")
-    group.add_argument("--document", metavar="TEXT", help="explain this one text instead: its own anchors")
+    return group
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -119,15 +119,15 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--round-size", type=int, metavar="N", help="documents from one snapshot to the next")
 
 
-def add_budgets(parser: argparse.ArgumentParser) -> None:
-    """How much it may take."""
+def add_budgets(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """How much it may take; the group, for what a command has besides."""
     group = parser.add_argument_group("budgets")
     group.add_argument(
         "--max-seconds", type=above_zero(float), metavar="S", help="end after so long with what is known"
     )
     group.add_argument("--max-model-calls", type=above_zero(int), metavar="TEXTS", help="end after so many texts")
     group.add_argument("--workers", type=above_zero(int), metavar="N", help="processes that share the work (1)")
-    group.add_argument("--dry-run", action="store_true", help="say what it would take, from one small batch")
+    return group
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

@@ -17,19 +17,8 @@ if TYPE_CHECKING:
     from anchorscope.run import Run
 
 OF_A_KEPT_RUN = {
-    *(
-        "command",
-        "quiet",
-        "verbose",
-        "documents",
-        "port",
-        "model",
-        "names",
-        "trust",
-        "allow_pickle",
-        "device",
-        "perturbator",
-    ),
+    *("command", "quiet", "verbose", "documents", "port"),
+    *("model", "names", "trust", "allow_pickle", "model_tries", "model_timeout", "device", "perturbator"),
 }
 """The options that a kept run has a use for."""
 
@@ -66,9 +55,6 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.report.live import serve
     from anchorscope.tables import FILE
 
-    for option in ("document", "dry_run"):
-        if option in given:
-            raise InputError(f"--{option.replace('_', '-')} belongs to anchorscope explain.")
     documents: Sequence[str] = given.get("documents", [])
     if not documents:
         raise InputError("Name a run folder, or the documents to explain with --model M.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Container, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from anchorscope.errors import InputError, ModelError, StorageError
+from anchorscope.finished import FinishedRun
 from anchorscope.report.json_lines import JsonLines
 from anchorscope.report.page import write_report
 from anchorscope.report.table import WIDTH, counted, result_table
@@ -66,12 +67,31 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
     return INTERRUPTED if interrupted else 0
 
 
-def show(result: Result, given: Container[str], output: TextIO) -> None:
+def show(result: Result, given: Mapping[str, Any], output: TextIO) -> None:
     """The result on the standard output, in the form that was asked for."""
     if "json" in given:
         output.write(result.to_json())
     elif "stream" not in given:
         print_table(lambda width: result_table(result, width), output)
+
+
+def show_kept(result: Result, folder: Path, given: Mapping[str, Any], output: TextIO) -> None:
+    """The result that a folder holds already; for --stream, as the line that its run ended with."""
+    if "stream" not in given:
+        show(result, given, output)
+        return
+    with closing(FinishedRun(folder)) as finished:
+        n_rounds, left = len(finished.closed_rounds()), finished.tests_left()
+    last = Snapshot(
+        explanations=result.explanations,
+        round=n_rounds,
+        tests_planned=left,
+        settled=result.settled,
+        interval_level=result.interval_level,
+        cost=result.cost,
+        finished=True,
+    )
+    JsonLines(output).update(last)
 
 
 def print_table(make: Callable[[int], Text], output: TextIO) -> None:

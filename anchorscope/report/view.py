@@ -218,7 +218,7 @@ def _about(kept: _Kept, folder: Path) -> dict[str, Any]:
         "interval_level": LEVEL if kept.is_race else 1.0,
         "settled": all(labels[i]["settled"] for i in kept.explained),
         "rounds": len(kept.rounds),
-        "tests_left": int((kept.tally.untested - kept.tally.skipped)[kept.explained].sum()),
+        "tests_left": run.tests_left(),
         "cost": asdict(cost),
         "versions": dict(done.versions) if done else {},
     }
