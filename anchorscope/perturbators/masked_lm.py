@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.devices import answering, checked_device, is_card, on_device, to_device
-from anchorscope.errors import InputError, MissingPackageError, ModelFileError
+from anchorscope.errors import InputError, ModelFileError
+from anchorscope.folders import load, weights_in
 from anchorscope.perturbators.windows import Batch, Layout, batches, gather, windows
 from anchorscope.types import Proposals, Words
 from anchorscope.words import split, term
@@ -58,7 +59,6 @@ class MaskedLMPerturbator:
             raise InputError(f"top_n is {top_n}, but the masked-lm perturbator needs at least 1 proposal.")
         self.folder, self.top_n, self.device = Path(folder), top_n, checked_device(device)
         self.batch_size = batch_size or (CARD_BATCH_SIZE if is_card(device) else BATCH_SIZE)
-        weights = _weights(self.folder)
         tokenizer, model = _load(self.folder)
         self._model = to_device(model, device)
         self._pieces = _Pieces(tokenizer)
@@ -70,7 +70,7 @@ class MaskedLMPerturbator:
             )
         self.vocabulary: Sequence[str] = tuple(words.values())
         self.cased = any(word != word.lower() for word in self.vocabulary)
-        self.fingerprint = on_device(_hash(weights, self.vocabulary, top_n), device)
+        self.fingerprint = on_device(_hash(weights_in(self.folder), self.vocabulary, top_n), device)
         self._n = min(top_n, len(words))
         self._number = np.zeros(model.config.vocab_size, np.int32)
         self._number[list(words)] = np.arange(len(words))
@@ -148,62 +148,15 @@ class _Pieces(dict[str, list[int]]):
         return [" " + word if gap else word for gap, word in zip(gaps, text.words, strict=False)]
 
 
-def _weights(folder: Path) -> list[Path]:
-    """The files with the weights; a folder that has none we would read is refused before anything is loaded."""
-    if not folder.is_dir():
-        raise ModelFileError(f"There is no folder {folder}; give the path of a Hugging Face masked language model.")
-    weights = sorted(folder.glob("*.safetensors"))
-    if not (folder / "config.json").is_file():
-        raise ModelFileError(
-            f"{folder} has no config.json, so it is no Hugging Face model; give the folder that has one."
-        )
-    if not weights and (folder / "pytorch_model.bin").is_file():
-        raise ModelFileError(
-            f"{folder} has its weights in pytorch_model.bin only, a format that can run code when it is read; "
-            "load them where you trust them and write them with save_pretrained: that makes model.safetensors."
-        )
-    if not weights:
-        raise ModelFileError(f"{folder} has no weights in a .safetensors file; write them with save_pretrained.")
-    return weights
-
-
 def _load(folder: Path) -> tuple[Any, Any]:
     """Tokenizer and model."""
-    try:
-        import torch  # noqa: F401
-        import transformers
-    except ImportError as error:
-        raise MissingPackageError(error.name or "transformers", "huggingface", "the masked-lm perturbator") from error
-    safely = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        with _quiet(transformers.utils.logging):
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **safely)
-            model, report = transformers.AutoModelForMaskedLM.from_pretrained(
-                folder, use_safetensors=True, output_loading_info=True, **safely
-            )
-    except Exception as error:  # whatever a broken folder provokes inside transformers
-        reason = str(error).strip().partition("\n")[0]
-        raise ModelFileError(f"{folder} cannot be read as a masked language model: {reason}") from error
-    if report["missing_keys"] or None in _special(tokenizer):
+    model, tokenizer, missing = load(folder, "AutoModelForMaskedLM", "masked language model")
+    if missing or None in _special(tokenizer):
         raise ModelFileError(
             f"{folder} holds no masked language model (that has a trained head, and pieces for mask, begin, end and "
             "padding); give the folder of a model that was trained to fill masks, such as DistilBERT."
         )
     return tokenizer, model
-
-
-@contextmanager
-def _quiet(logging: Any) -> Iterator[None]:
-    """No progress bars and reports while loading: the screen is not ours."""
-    had_bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if had_bars:
-            logging.enable_progress_bar()
 
 
 @contextmanager

@@ -18,16 +18,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.answers import answered, brief
+from anchorscope.answers import answered
 from anchorscope.devices import answering, checked_device, is_card, on_device, to_device
 from anchorscope.errors import InputError, ModelFileError
+from anchorscope.folders import load
 from anchorscope.predictors.encoding import encoder
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
 from anchorscope.predictors.labels import chosen_labels
@@ -183,24 +183,11 @@ def is_pipeline(model: Any) -> bool:
 
 def _read(folder: Path) -> tuple[Any, Any]:
     """Model and tokenizer, once it is clear that the folder holds both whole."""
-    _check_files(folder)
-    _package("torch")  # without which transformers imports well and fails late
-    transformers = _package("transformers")
-    safely = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        with _quiet(transformers.utils.logging):
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **safely)
-            model, loading = transformers.AutoModelForSequenceClassification.from_pretrained(
-                folder, use_safetensors=True, output_loading_info=True, **safely
-            )
-    except Exception as error:
-        raise ModelFileError(
-            f"The folder {str(folder)!r} cannot be read as a Hugging Face sequence classifier ({brief(error)})."
-        ) from error
-    if loading["missing_keys"]:
+    model, tokenizer, missing = load(folder, "AutoModelForSequenceClassification", "Hugging Face sequence classifier")
+    if missing:
         raise ModelFileError(
             f"The folder {str(folder)!r} holds no trained sequence classifier: it lacks "
-            f"{', '.join(sorted(loading['missing_keys']))}; fine-tune the model for classification first."
+            f"{', '.join(missing)}; fine-tune the model for classification first."
         )
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise ModelFileError(
@@ -211,36 +198,6 @@ def _read(folder: Path) -> tuple[Any, Any]:
 
 def _package(name: str) -> Any:
     return needed(name, "huggingface", "Hugging Face models")
-
-
-def _check_files(folder: Path) -> None:
-    if not (folder / "config.json").is_file():
-        raise ModelFileError(
-            f"The folder {str(folder)!r} has no config.json, so it is no Hugging Face model; "
-            "write one with model.save_pretrained(folder)."
-        )
-    if any(folder.glob("*.safetensors")):
-        return
-    if any(folder.glob("*.bin")):
-        raise ModelFileError(
-            f"The folder {str(folder)!r} has its weights only in pickled form (.bin), which can run any code when "
-            "it is read; where you trust it, load it and write safetensors with model.save_pretrained(folder)."
-        )
-    raise ModelFileError(f"The folder {str(folder)!r} holds no weights; expected model.safetensors beside config.json.")
-
-
-@contextmanager
-def _quiet(logging: Any) -> Iterator[None]:
-    """No progress bars and notes of transformers on the user's screen; its settings are put back."""
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def _own_labels(config: Any, name: str) -> tuple[str, ...]:
