@@ -89,6 +89,8 @@ class Engine:
 
     def samples(self, units: Sequence[Unit], n: int) -> tuple[list[list[Sample]], Cost]:
         """The first n samples of each unit's first token, from which its verdict was read, and what they took."""
+        if not units:
+            return [], Cost()
         session = _Session(self._predictor, self._filling())
         blocks = [self._streams(unit, session)[0].block(self._sampling.seed, 0, n) for unit in units]
         fills = session.filling.fill(blocks)

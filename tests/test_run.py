@@ -236,6 +236,14 @@ def test_no_word_left_to_test_is_said_with_the_next_step() -> None:
         finish(make_run(["great film", "bad cast"], min_occurrences=2))
 
 
+def test_a_label_whose_documents_hold_no_candidate_is_kept_without_terms(tmp_path: Path) -> None:
+    """Only "film" occurs twice, and in no document of "yes"."""
+    texts = ["great", "bad film", "dull film"]
+    run = make_run(texts, folder=tmp_path / "run", labels=("yes",), min_occurrences=2)
+    finish(run)
+    assert run.result()["yes"].documents == 1 and not run.result()["yes"].terms
+
+
 def test_stop_words_are_no_candidates_but_stay_in_the_text() -> None:
     """ "the" is in our short list: it is not tested, and the model still sees it."""
     run = make_run(["the great film", "the film"], model=KeywordPredictor("the"), stop_words="short")

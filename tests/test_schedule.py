@@ -17,7 +17,7 @@ from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.schedule import Engine, Sampling
 from anchorscope.testing import KeywordPredictor, WeightPredictor
-from anchorscope.types import EMPTY, Unit, Verdict
+from anchorscope.types import EMPTY, Cost, Unit, Verdict
 from anchorscope.words import split
 
 TEXTS = (
@@ -358,6 +358,11 @@ def test_more_workers_than_units(two_workers) -> None:
 def test_a_round_in_which_all_is_skipped_has_no_units(two_workers) -> None:
     """Filters make such rounds (test_scan); one process answers them with nothing, and so must two."""
     assert two_workers.judge([])[0] == []
+
+
+def test_there_are_no_samples_of_no_units() -> None:
+    """A run that explains a label whose documents hold no candidate shows no terms, and no evidence of them."""
+    assert engine().samples([], 5) == ([], Cost())
 
 
 def test_there_is_no_backend_without_workers() -> None:
