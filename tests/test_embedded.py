@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from anchorscope.perturbators import embedded
 from anchorscope.perturbators.embedded import ENGLISH_SHARE, EmbeddedPerturbator
 from anchorscope.types import Proposals, Words
 
+CORES = 5
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
 VOCABULARY = [*embedded.SPECIAL, "the", "film", "was", "don't", "good", ".", *LETTERS, *(f"##{x}" for x in LETTERS)]
 
@@ -164,6 +167,26 @@ def test_a_long_text_is_read_by_windows(tiny: Path) -> None:
         answered = int(mask[: place - start].sum())
         np.testing.assert_array_equal(whole.words[row], alone.words[answered])
         np.testing.assert_array_equal(whole.probabilities[row], alone.probabilities[answered])
+
+
+@pytest.mark.parametrize(("said", "threads"), [("3", 3), ("4,2", 4), (" 2 , 1", 2), ("", CORES), ("many", CORES)])
+def test_openmp_says_how_many_batches_are_answered_at_a_time(
+    said: str, threads: int, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenMP allows a list: a number for each level of nesting."""
+    asked: list[int] = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, n_threads: int) -> None:
+            asked.append(n_threads)
+            super().__init__(n_threads)
+
+    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    monkeypatch.setattr(embedded, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(os, "cpu_count", lambda: CORES)
+    text = as_words("the film was good")
+    EmbeddedPerturbator(folder=tiny, batch_size=1).propose([text] * 3, [masked_at(text, 1)] * 3)
+    assert asked == [threads]
 
 
 def test_answers_are_the_same_bit_for_bit_in_any_batch_and_on_any_number_of_threads(folder: Path) -> None:

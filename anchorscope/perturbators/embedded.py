@@ -95,7 +95,7 @@ class EmbeddedPerturbator:
 
     def _answers(self, packed: Sequence[Batch]) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
         """Batch beside batch: threads that shared the work within a batch would spend a tenth of it on waiting."""
-        n_threads = self.threads or int(os.environ.get("OMP_NUM_THREADS") or 0) or os.cpu_count() or 1
+        n_threads = self.threads or _threads_of_openmp() or os.cpu_count() or 1
         answer = partial(self._answer, self._session)
         if min(n_threads, len(packed)) < 2:
             return list(map(answer, packed))
@@ -131,3 +131,9 @@ class EmbeddedPerturbator:
             raise ModelFileError(
                 f"The embedded model has no {name} in {folder}; install anchorscope again, or use perturbator corpus."
             ) from error
+
+
+def _threads_of_openmp() -> int:
+    """The first number in OMP_NUM_THREADS, which may be a list (4,2: one for each level); 0 where there is none."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(first) if first.isdecimal() else 0
