@@ -258,6 +258,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 ONE_DOCUMENT: Mapping[str, Any] = MappingProxyType({"test": "sprt", "keep": "shared", "max_samples": 1000})
 """How one document is tested by itself unless told otherwise: each word gets a clear yes or no, and it is cheap."""
 
+NOT_ADDED_UP: Mapping[str, Any] = MappingProxyType({"aggregation": "sq", "weight": "equal"})
+"""The anchors of one document are not added up: of its tests no gains are asked, so all ways of sampling will do."""
+
 
 def preset_for_one_document(name: str, **given: Any) -> Settings:
     """The settings of a preset where one document is explained by itself.
@@ -265,7 +268,7 @@ def preset_for_one_document(name: str, **given: Any) -> Settings:
     >>> preset_for_one_document("fast", max_samples=12).anchor_test.max_samples
     12
     """
-    return preset(name, **{**ONE_DOCUMENT, **_preset(name), **given})
+    return preset(name, **{**ONE_DOCUMENT, **_preset(name), **given, **NOT_ADDED_UP})
 
 
 def preset(name: str, **given: Any) -> Settings:
