@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from anchorscope.collection import LazyWords, check_labels, find_candidates, sample
+from anchorscope.collection import LazyWords, check_labels, choose, find_candidates
 from anchorscope.read import Documents
 from anchorscope.schedule import SHARED_BLOCK
 from anchorscope.settings import Settings
@@ -102,7 +102,7 @@ def estimate(
 ) -> Estimate:
     """What explaining the documents would take; asks the model about one batch."""
     check_labels(predictor.labels, settings)
-    chosen = sample(documents.documents, settings.sample_documents, settings.seed)
+    chosen, _ = choose(documents.documents, settings)
     texts = [document.text for document in chosen]
     candidates = find_candidates(chosen, settings)
     sizes = np.diff(candidates.first_occurrence)

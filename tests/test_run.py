@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs import WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
+from runs import PLAIN, WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
+from anchorscope.estimate import estimate
 from anchorscope.finished import FinishedRun
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.read import read_texts
-from anchorscope.run import Budget
+from anchorscope.run import Budget, Run
+from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 
 # --- snapshots ---
@@ -263,6 +265,17 @@ def test_documents_with_too_many_words_are_counted_and_the_model_is_not_asked_ab
     assert FinishedRun(tmp_path / "run").documents_per_label().tolist() == [1, 1]
     assert texts[2] not in model.seen and {*texts[:2]} <= model.seen
     assert all(t.term != "slow" for e in found.explanations.values() for t in e.terms)
+
+
+def test_an_estimate_counts_the_documents_that_a_run_explains() -> None:
+    texts, chosen = [*reviews(), "slow " * 30], Settings(**PLAIN, max_words=10, sample_documents=0.5)
+    run = Run(read_texts(texts), predictor(), MaskTokenPerturbator(), chosen)
+    finish(run)
+    expected = estimate(read_texts(texts), predictor(), MaskTokenPerturbator(), chosen)
+    assert expected.documents == run.result().documents["usable"]
+    assert expected.occurrences == run.result().cost.tests - expected.documents
+    everything = estimate(read_texts(texts), predictor(), MaskTokenPerturbator(), Settings(**PLAIN, max_words=10))
+    assert everything.documents == len(texts) - 1
 
 
 def test_a_run_without_its_longest_documents_goes_on_where_it_was_left(tmp_path: Path) -> None:
