@@ -32,12 +32,6 @@ OF_A_DOCUMENT = {
 }
 """The options that --document has a use for."""
 
-YES_OR_NO = {"test": "sprt", "keep": "shared", "max_samples": 1000}
-"""How --document tests unless told otherwise: its answer is whether a word is an anchor, and one document is cheap."""
-
-BY_ANCHORS = {"aggregation": "sq"}
-"""One document's anchors are not added up; of its tests, no gains are asked, so that all ways of sampling will do."""
-
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """The options of this command."""
@@ -111,11 +105,12 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.cli.watch import print_table
     from anchorscope.explainer import Explainer
     from anchorscope.report.local import local_table
+    from anchorscope.settings import NOT_ADDED_UP, ONE_DOCUMENT
     from anchorscope.words import split
 
     if unread := sorted(given.keys() - OF_A_DOCUMENT):
         raise InputError(f"--document explains one text by itself: leave out {_option(unread[0])}.")
-    settings = given_settings({**({} if "preset" in given else YES_OR_NO), **given, **BY_ANCHORS})
+    settings = given_settings({**({} if "preset" in given else ONE_DOCUMENT), **given, **NOT_ADDED_UP})
     text, predictor = given["document"], given_predictor(given)
     perturbator = given_perturbator(given, [text], settings)
     perturbator.fit([split(text)])

@@ -27,7 +27,7 @@ from anchorscope.errors import AnchorscopeError, InputError, MissingPackageError
 from anchorscope.report import page, view
 from anchorscope.run import Budget, Run
 from anchorscope.schedule import Engine
-from anchorscope.settings import Settings
+from anchorscope.settings import ONE_DOCUMENT, Settings
 from anchorscope.types import Cost, Perturbator, Predictor, Snapshot, Unit
 from anchorscope.words import spans, split, terms
 
@@ -80,7 +80,7 @@ class Trial:
 
     def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
         self._predictor, self._perturbator = predictor, perturbator
-        self._settings = replace(settings, test="sprt", keep="shared", max_samples=500)
+        self._settings = replace(settings, **ONE_DOCUMENT)
         self._engine: Engine | None = None
 
     def answer(self, text: str, *, anchors: bool) -> dict[str, Any]:
