@@ -194,12 +194,17 @@ class Parsers:
         replace_one(values, *change)
         self.result(json.dumps(values).encode("utf-8", "surrogatepass"))
 
-    def journal(self, data: bytes) -> None:
-        """A journal, and everything that is read from one."""
-        folder = self.scratch / "journal"
+    def _run_folder(self, name: str, journal: bytes) -> Path:
+        """A folder with nothing but a journal."""
+        folder = self.scratch / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        (folder / JOURNAL).write_bytes(data)
+        (folder / JOURNAL).write_bytes(journal)
+        return folder
+
+    def journal(self, data: bytes) -> None:
+        """A journal, and everything that is read from one."""
+        folder = self._run_folder("journal", data)
         with closing(FinishedRun(folder)) as run:
             run.tally()
             run.closed_rounds()
@@ -207,10 +212,7 @@ class Parsers:
 
     def resumed(self, data: bytes) -> None:
         """A journal that a run is to go on with, and everything that it reads from it."""
-        folder = self.scratch / "resumed"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        (folder / JOURNAL).write_bytes(data)
+        folder = self._run_folder("resumed", data)
         with closing(Journal(folder)) as journal:
             journal.meta()
             journal.read_predictions(n_documents=7, n_labels=2)
@@ -219,10 +221,7 @@ class Parsers:
 
     def changed_journal(self, edits: list[tuple[str, int, int, Any]]) -> None:
         """A real journal with cells put in the place of others."""
-        folder = self.scratch / "cells"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        (folder / JOURNAL).write_bytes(self.real_journal)
+        folder = self._run_folder("cells", self.real_journal)
         with closing(sqlite3.connect(folder / JOURNAL)) as db, db:
             for table, column, row, value in edits:
                 if table not in TABLES:
