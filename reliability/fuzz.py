@@ -1,6 +1,6 @@
 """A hundred thousand fuzzed inputs to every parser: are there other errors than the documented ones?
 
-Whatever comes from elsewhere is read by one of the parsers below: document files of each format, texts, result.json,
+Whatever comes from elsewhere is read by one of parsers.py: document files of each format, texts, result.json,
 journals, settings, the command line, a model's answers, model files, requests to the live page. hypothesis makes inputs
 of three kinds: noise, pieces that mean something to the format in any order, and real files with some of their bytes or
 values changed. To each come nineteen variations of it, which cost less: bytes, characters and values changed at random.
@@ -11,7 +11,6 @@ atheris (libFuzzer, guided by coverage) does the same to the readers of results 
 
 from __future__ import annotations
 
-import asyncio
 import bz2
 import gzip
 import io
@@ -21,45 +20,26 @@ import multiprocessing
 import os
 import random
 import re
-import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, redirect_stdout, suppress
-from functools import cache, partial
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from anchorscope import cli
-from anchorscope.answers import checked
 from anchorscope.errors import AnchorscopeError
 from anchorscope.finished import FinishedRun
-from anchorscope.journal import Journal
-from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.predictors.scikit import read_skops
-from anchorscope.read import read_files, read_texts
-from anchorscope.report.flat import to_csv
-from anchorscope.report.guard import Guard
-from anchorscope.report.page import report
-from anchorscope.report.table import result_table
-from anchorscope.report.view import page_data
-from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result
-from anchorscope.run import Run
-from anchorscope.settings import Settings, preset
-from anchorscope.tables import FILE as JOURNAL
-from anchorscope.testing import WeightPredictor
-from anchorscope.words import spans, split, terms
+from anchorscope.settings import preset
+from reliability.parsers import TABLES, Parsers
 from reliability.tables import ROOT, Study, options
 
 NAMES = (
@@ -77,9 +57,6 @@ AT_ONCE = 20
 """Inputs to one example of hypothesis: itself and its variations. To make an example costs more than most parsers."""
 
 SCALARS = (None, True, 0, -1, 2**63, 1e308, float("nan"), float("-inf"), "", "text", "\ud800", "=1", [], {}, [[]])
-
-TABLES = ("meta", "labels", "documents", "terms", "counts", "rounds", "verdicts", "skips", "prefixes", "evidence")
-TABLES += ("texts", "moments")
 
 NOISE = st.binary(max_size=200)
 WORDS = rb'text label , " "" { } [ ] : "text" null true 1e999 NaN \ud800 great film =1+1 -1 PK PAR1'.split()
@@ -136,175 +113,7 @@ def varied(value: Any, chances: random.Random) -> Any:
     return chances.choice(SCALARS)
 
 
-def small_run(folder: Path) -> None:
-    """A real run to start from."""
-    weights = WeightPredictor({"great": 2.0, "bad": -2.0})
-    texts = ["a great film", "a bad film", "great great cast", "bad plot", "so great so bad", "film and cast", "a plot"]
-    chosen = Settings(min_occurrences=1, stop_words="none", round_size=3, top_k=3, max_samples=12, strategy="scan")
-    run = Run(read_texts(texts), weights, CorpusPerturbator(top_n=5), chosen, folder=folder)
-    for _ in run.snapshots():
-        pass
-    run.result().save(folder)
-
-
-class Parsers:
-    """Every parser, as a function of bytes or of values; what each may raise is an AnchorscopeError."""
-
-    def __init__(self, scratch: Path) -> None:
-        self.scratch = scratch
-        small_run(scratch / "real")
-        with closing(sqlite3.connect(scratch / "real" / JOURNAL)) as db:
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            db.execute("PRAGMA journal_mode=DELETE")
-        self.real_result = (scratch / "real" / RESULT).read_bytes()
-        self.real_journal = (scratch / "real" / JOURNAL).read_bytes()
-        self._beside = ThreadPoolExecutor(1)
-        cli.make_parsers = cache(cli.make_parsers)  # to make them costs a hundred times what they take to parse
-
-    def documents(self, suffix: str) -> Callable[[bytes], None]:
-        """A file of documents."""
-
-        def read(data: bytes) -> None:
-            path = self.scratch / f"documents{suffix}"
-            path.write_bytes(data)
-            read_files(path, label_column=None)
-
-        return read
-
-    def texts(self, text: str) -> None:
-        """A text, cut into words and put together again."""
-        words = split(text)
-        joined = "".join(a + b for a, b in zip(words.gaps, (*words.words, "")))
-        assert joined == text, "a character was lost"
-        assert all(text[a:b] == word for (a, b), word in zip(spans(words), words.words))
-        terms(words)
-        read_texts([text])
-
-    def result(self, data: bytes) -> None:
-        """A result.json, and everything that is made of one."""
-        folder = self.scratch / "result"
-        folder.mkdir(exist_ok=True)
-        (folder / RESULT).write_bytes(data)
-        result = Result.load(folder)
-        result.to_json()
-        result_table(result, 80)
-        to_csv(result.explanations)
-
-    def changed_result(self, change: tuple[int, Any]) -> None:
-        """A real result.json with one value put in the place of another."""
-        values = json.loads(self.real_result)
-        replace_one(values, *change)
-        self.result(json.dumps(values).encode("utf-8", "surrogatepass"))
-
-    def _run_folder(self, name: str, journal: bytes) -> Path:
-        """A folder with nothing but a journal."""
-        folder = self.scratch / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        (folder / JOURNAL).write_bytes(journal)
-        return folder
-
-    def journal(self, data: bytes) -> None:
-        """A journal, and everything that is read from one."""
-        folder = self._run_folder("journal", data)
-        with closing(FinishedRun(folder)) as run:
-            run.tally()
-            run.closed_rounds()
-        report(page_data(folder))
-
-    def resumed(self, data: bytes) -> None:
-        """A journal that a run is to go on with, and everything that it reads from it."""
-        folder = self._run_folder("resumed", data)
-        with closing(Journal(folder)) as journal:
-            journal.meta()
-            journal.read_predictions(n_documents=7, n_labels=2)
-            for number in journal.closed_rounds():
-                journal.read_round(number)
-
-    def changed_journal(self, edits: list[tuple[str, int, int, Any]]) -> None:
-        """A real journal with cells put in the place of others."""
-        folder = self._run_folder("cells", self.real_journal)
-        with closing(sqlite3.connect(folder / JOURNAL)) as db, db:
-            for table, column, row, value in edits:
-                if table not in TABLES:
-                    continue
-                names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
-                keys = [name for _, name, _, _, _, key in db.execute(f"PRAGMA table_info({table})") if key]
-                order = ", ".join(keys) or "rowid"
-                found = db.execute(f"SELECT {order} FROM {table} LIMIT 1 OFFSET ?", (row,)).fetchone()
-                if found is None:
-                    continue
-                where = " AND ".join(f"{key} IS ?" for key in (keys or ["rowid"]))
-                try:
-                    set_ = f"UPDATE {table} SET {names[column % len(names)]} = ? WHERE {where}"
-                    db.execute(set_, (value, *found))
-                except (sqlite3.Error, OverflowError, UnicodeError):
-                    continue
-        with closing(FinishedRun(folder)) as run:
-            run.tally()
-        report(page_data(folder))
-
-    def settings(self, values: Any) -> None:
-        """Settings by name, as a journal or a caller gives them."""
-        known = preset("fast").to_dict()
-        Settings.from_dict({**known, **values})
-
-    def command_line(self, arguments: list[str]) -> None:
-        """The arguments of a command."""
-        try:
-            with redirect_stdout(io.StringIO()):
-                cli.parse(arguments)
-        except SystemExit as end:
-            assert end.code == 0, "only --help and --version end here"
-
-    def answers(self, rows: Any) -> None:
-        """What a model says of two texts."""
-        found = checked(rows, ["one", "two"], ["bad", "good"])
-        assert found.shape == (2, 2) and np.isfinite(found).all()
-
-    def model_file(self, data: bytes) -> None:
-        """A .skops file."""
-        read_skops(data, "fuzzed.skops", ())
-
-    def request(self, scope: tuple[str, bytes, bytes, list[tuple[bytes, bytes]]]) -> None:
-        """A request to the live page without its token: nothing but a refusal may come back."""
-        statuses: list[int] = []
-
-        async def inside(*_: Any) -> None:
-            raise AssertionError("the guard let it in")
-
-        async def send(message: Any) -> None:
-            statuses.extend([message["status"]] if message["type"] == "http.response.start" else [])
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": b"", "more_body": False}
-
-        method, path, query, headers = scope
-        asked = {
-            **{"type": "http", "method": method, "path": path.decode("latin-1"), "query_string": query},
-            "headers": [(b"host", b"127.0.0.1:8765"), *headers],
-        }
-        guard = Guard(inside, token="a secret that no fuzzer finds", port=8765)
-        self._beside.submit(asyncio.run, guard(asked, receive, send)).result()  # this thread may have a loop already
-        assert len(statuses) == 1 and 400 <= statuses[0] < 500, statuses
-
-
-def replace_one(values: Any, place: int, new: Any) -> None:
-    """Put ``new`` in the place of one of the values inside, counted through."""
-    places: list[tuple[Any, Any]] = []
-
-    def walk(node: Any) -> None:
-        pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-        for key, inner in list(pairs):
-            places.append((node, key))
-            walk(inner)
-
-    walk(values)
-    node, key = places[place % len(places)]
-    node[key] = new
-
-
-def parsers(made: Parsers) -> dict[str, tuple[Callable[[Any], None], st.SearchStrategy[Any]]]:
+def fed_parsers(made: Parsers) -> dict[str, tuple[Callable[[Any], None], st.SearchStrategy[Any]]]:
     """The parsers by name, each with what it is fed."""
     csv = mutated(b'text,label\r\n"a great film",good\r\n"so, bad",bad\r\n')
     tabs = mutated(b"text\tlabel\r\ngreat film\tgood\r\nbad\tbad\r\n")
@@ -412,7 +221,7 @@ def fuzz_one(name: str, *, n_inputs: int, seed: int, seconds: float) -> dict[str
         return {"parser": name, **in_a_process(name.removesuffix(ATHERIS), n_inputs, seconds)}
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory(prefix="anchorscope-fuzz-", dir="/dev/shm") as scratch:
-        parse_, strategy = parsers(Parsers(Path(scratch)))[name]
+        parse_, strategy = fed_parsers(Parsers(Path(scratch)))[name]
         return {"parser": name, **feed(parse_, strategy, n_inputs, seed, seconds)}
 
 

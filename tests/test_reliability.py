@@ -28,6 +28,7 @@ from anchorscope.run import Budget, Run, is_finished
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor
 from reliability import fuzz, page, poison
+from reliability.parsers import Parsers
 from reliability.tables import Study
 
 
@@ -76,7 +77,7 @@ def test_every_kind_of_the_issue_is_among_them() -> None:
 def parsers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield fuzz.parsers(fuzz.Parsers(tmp_path_factory.mktemp("fuzz")))
+        yield fuzz.fed_parsers(Parsers(tmp_path_factory.mktemp("fuzz")))
 
 
 NAMES = [name for name in fuzz.NAMES if not name.endswith(fuzz.ATHERIS)]
