@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from anchorscope import streams
 from anchorscope.anchor import Test
 from anchorscope.answers import answered
-from anchorscope.fills import Block, Filling, Lexicon, filling, original_probabilities
+from anchorscope.fills import Block, Filling, filling, original_probabilities
+from anchorscope.lexicon import Lexicon
 from anchorscope.types import EMPTY, Cost, Perturbator, Predictor, Unit, Verdict, Words
 from anchorscope.words import split
 

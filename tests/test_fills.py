@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from anchorscope import fills
-from anchorscope.fills import KEPT, Bank, Block, Lexicon, OneByOne, OnePass, filling, original_probabilities, pick
+from anchorscope.fills import KEPT, Bank, Block, OneByOne, OnePass, filling, original_probabilities, pick
+from anchorscope.lexicon import Lexicon
 from anchorscope.streams import Draws, draw, half_masks
 from anchorscope.types import Proposals, Words
 from anchorscope.words import split
