@@ -6,6 +6,8 @@
     bank         (ours) a few pairs of complementary half-masks a document go through the perturbator once; every
                  position then has a few distributions under different contexts, and any number of samples
                  draws fresh masks and takes its words from them: 2 passes a pair, whatever the samples
+    blind        (ours) every position has one distribution: what the perturbator says of it in a text of as many words
+                 that are all masked. It depends on nothing but that number: 1 pass a length, whatever the documents
 
 A filling is asked with blocks of samples of many documents and answers the vocabulary numbers of the fills,
 -1 where a word is kept. Equal requests to the perturbator that stand side by side are made once.
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +27,9 @@ from anchorscope.lexicon import Fills, Lexicon
 from anchorscope.streams import Draws
 from anchorscope.types import DrawingPerturbator, Perturbator, Proposals, Words
 
-FILLINGS = ("bank", "one-pass", "one-by-one")
+T = TypeVar("T")
+
+FILLINGS = ("blind", "bank", "one-pass", "one-by-one")
 BANK_DRAWS = ("position", "sample")
 KEPT = -1
 
@@ -33,6 +38,12 @@ BANK_STREAM = -2
 
 REQUESTS = 512
 """How many texts are handed to the perturbator at once: bounds the memory of their proposals."""
+
+UNSEEN = "x"
+"""What stands under a mask, where no word of the text may matter."""
+
+REMEMBERED_ROWS = 100_000
+"""Positions whose blind proposals are kept for the texts to come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +186,58 @@ class Bank:
         return answer
 
 
-Filling = OnePass | OneByOne | Bank
+class Blind:
+    """One distribution a position, from a text of as many words that are all masked."""
+
+    def __init__(self, perturbator: Perturbator, by_length: dict[int, Proposals]) -> None:
+        self._perturbator, self._by_length = perturbator, by_length
+        self.n_passes = 0
+
+    def fill(self, blocks: Sequence[Block]) -> list[Fills]:
+        """Vocabulary numbers (samples, words) for each block."""
+        for some in _chunks(sorted({len(block.words) for block in blocks} - self._by_length.keys()), REQUESTS):
+            self._ask(some)
+        answers = [self._draw_fills(block) for block in blocks]
+        if sum(self._by_length) > REMEMBERED_ROWS:
+            self._by_length.clear()
+        return answers
+
+    def _ask(self, lengths: Sequence[int]) -> None:
+        self.n_passes += len(lengths)
+        texts = [Words((UNSEEN,) * n, ("", *[" "] * (n - 1), "")) for n in lengths]
+        proposals, start = self._perturbator.propose(texts, [np.ones(n, bool) for n in lengths]), 0
+        for n in lengths:
+            rows = slice(start, start + n)
+            self._by_length[n] = Proposals(proposals.words[rows], proposals.probabilities[rows])
+            start += n
+
+    def _draw_fills(self, block: Block) -> Fills:
+        samples, positions = np.nonzero(~block.draws.kept)
+        answer = np.full(block.draws.kept.shape, KEPT, np.int32)
+        answer[samples, positions] = pick(
+            self._by_length[len(block.words)], positions, block.draws.fill[samples, positions]
+        )
+        return answer
 
 
-def filling(name: str, perturbator: Perturbator, *, seed: int, bank_pairs: int, bank_draw: str) -> Filling:
-    """A fresh filling by name; it counts its passes, and a bank keeps what it was told until it is dropped."""
+Filling = OnePass | OneByOne | Bank | Blind
+
+
+def filling(
+    name: str,
+    perturbator: Perturbator,
+    *,
+    seed: int,
+    bank_pairs: int,
+    bank_draw: str,
+    by_length: dict[int, Proposals] | None = None,
+) -> Filling:
+    """A fresh filling by name; it counts its passes, and a bank keeps what it was told until it is dropped.
+
+    What a blind one is told of each length stays in ``by_length`` for the next.
+    """
+    if name == "blind":
+        return Blind(perturbator, {} if by_length is None else by_length)
     if name == "bank":
         return Bank(perturbator, seed=seed, n_pairs=bank_pairs, draw=bank_draw)
     return OneByOne(perturbator) if name == "one-by-one" else OnePass(perturbator)
@@ -222,6 +280,6 @@ def original_probabilities(perturbator: Perturbator, lexicon: Lexicon, words: Wo
     return total
 
 
-def _chunks(items: Sequence[tuple[int, int]] | Sequence[tuple[str, Words]], size: int) -> Iterator:  # type: ignore[type-arg]
+def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]

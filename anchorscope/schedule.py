@@ -22,7 +22,7 @@ from anchorscope.anchor import Test
 from anchorscope.answers import answered
 from anchorscope.fills import Block, Filling, filling, original_probabilities
 from anchorscope.lexicon import Lexicon
-from anchorscope.types import EMPTY, Cost, Perturbator, Predictor, Unit, Verdict, Words
+from anchorscope.types import EMPTY, Cost, Perturbator, Predictor, Proposals, Unit, Verdict, Words
 from anchorscope.words import split
 
 PREDICTOR_TEXTS = 4096
@@ -59,6 +59,7 @@ class Engine:
     def __init__(self, predictor: Predictor, perturbator: Perturbator, sampling: Sampling, test: Test) -> None:
         self._predictor, self._perturbator, self._sampling, self._test = predictor, perturbator, sampling, test
         self._lexicon = Lexicon(perturbator)
+        self._by_length: dict[int, Proposals] = {}
 
     def judge(self, units: Sequence[Unit]) -> tuple[list[Verdict], Cost]:
         """The verdicts of all units, in their order, and what they took (without the time)."""
@@ -107,7 +108,14 @@ class Engine:
 
     def _filling(self) -> Filling:
         s = self._sampling
-        return filling(s.fill, self._perturbator, seed=s.seed, bank_pairs=s.bank_pairs, bank_draw=s.bank_draw)
+        return filling(
+            s.fill,
+            self._perturbator,
+            seed=s.seed,
+            bank_pairs=s.bank_pairs,
+            bank_draw=s.bank_draw,
+            by_length=self._by_length,
+        )
 
     def _present(self, block: Block, fill: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which tokens are in each sample: kept, or (condition ``present``) refilled by their own word as well."""

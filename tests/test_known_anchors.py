@@ -24,7 +24,7 @@ FACTORS: dict[str, tuple] = {
     "perturbator": ("corpus", "removal", "UNK"),
     "test": ("kl", "kl-one-step", "sprt", "fixed"),
     "keep": ("own", "shared"),
-    "fill": ("bank", "one-pass", "one-by-one"),
+    "fill": ("blind", "bank", "one-pass", "one-by-one"),
     "aggregation": ("sq", "av", "av5", "h", "pr", "gain"),
 }
 

@@ -42,6 +42,7 @@ COMBINATIONS = [
         ("shared", "one-pass", "kept"),
         ("shared", "bank", "present"),
         ("shared", "bank", "kept"),
+        ("shared", "blind", "kept"),
     ]
 ]
 

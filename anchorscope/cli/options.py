@@ -92,7 +92,7 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--keep", metavar="POLICY", help="balanced or shared: one stream of samples a document; own: one a token"
     )
-    group.add_argument("--fill", metavar="HOW", help="bank, one-pass or one-by-one")
+    group.add_argument("--fill", metavar="HOW", help="blind, bank, one-pass or one-by-one")
     group.add_argument("--bank-pairs", type=int, metavar="N", help="pairs of half-masks in a document's bank")
     group.add_argument("--bank-draw", metavar="HOW", help="choose among them by position or by sample")
     group.add_argument("--top-n", type=int, metavar="N", help="words that may fill a mask; fewer is faster, and lossy")
