@@ -7,17 +7,18 @@ met, so no text is kept twice, and those of a document are cut again when it is 
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.answers import answered
+from anchorscope.cut import cut
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
 from anchorscope.settings import Settings
 from anchorscope.tally import Tally
@@ -29,8 +30,11 @@ CONFIDENCE_DIGITS = 6
 
 PREDICT_AT_ONCE = 8192
 
-CUT_AT_ONCE = 8192
-"""Documents whose words are held at a time."""
+CUT_AT_ONCE = 1 << 20
+"""Characters whose words are held at a time."""
+
+COUNTED_AT_ONCE = 8192
+"""Documents whose occurrences are counted at a time."""
 
 NO_TERM = -1
 """The number of a word that is never a candidate."""
@@ -79,14 +83,16 @@ class Collection(Candidates):
 
     @cached_property
     def _tally(self) -> Tally:
-        zero = Tally.zero(len(self.labels), len(self.terms))
-        for start in range(0, len(self.documents), CUT_AT_ONCE):
-            here = slice(self.first_occurrence[start], self.first_occurrence[start : start + CUT_AT_ONCE + 1][-1])
+        labels, n_terms = self.predictions.labels, len(self.terms)
+        zero = Tally.zero(len(self.labels), n_terms)
+        occurrences, documents = zero.occurrences.reshape(-1), zero.documents.reshape(-1)
+        for start in range(0, len(self.documents), COUNTED_AT_ONCE):
+            here = slice(self.first_occurrence[start], self.first_occurrence[start : start + COUNTED_AT_ONCE + 1][-1])
             holders, held = self.occurrence_document[here].astype(np.int64), self.occurrence_term[here]
-            np.add.at(zero.occurrences, (self.predictions.labels[holders], held), 1)
-            pairs = np.sort(holders * len(self.terms) + held)
-            holders, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, len(self.terms)))
-            np.add.at(zero.documents, (self.predictions.labels[holders], held), 1)
+            np.add.at(occurrences, labels[holders] * n_terms + held, 1)
+            pairs = np.sort(holders * n_terms + held)
+            holders, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, n_terms))
+            np.add.at(documents, labels[holders] * n_terms + held, 1)
         return replace(zero, training=self.training)
 
 
@@ -131,9 +137,7 @@ def find_candidates(
 ) -> Candidates:
     """The terms that may be tested, and where they occur."""
     numbers = _TermNumbers(stop_words(settings.stop_words))
-    found = _Found.join(
-        [_find(documents[start : start + CUT_AT_ONCE], numbers) for start in range(0, len(documents), CUT_AT_ONCE)]
-    )
+    found = _Found.join([_find(texts, numbers) for texts in _batches([document.text for document in documents])])
     counts = np.bincount(found.term, minlength=len(numbers.terms))
     is_candidate = counts >= settings.min_occurrences
     chosen = sorted(word for word, number in numbers.terms.items() if is_candidate[number])
@@ -234,19 +238,22 @@ class _Found:
         )
 
 
-def _find(documents: Sequence[Document], numbers: _TermNumbers) -> _Found:
-    """The words of some documents that have a term and are no stop words."""
-    line, lengths = array("i"), []
-    for document in documents:
-        words = words_of(document.text)
-        lengths.append(len(words))
-        line.extend(map(numbers.__getitem__, words))
-    term_number, n_words = np.array(line, np.int32), np.array(lengths, np.int64)
-    starts = np.cumsum(n_words) - n_words
-    holder = np.repeat(np.arange(len(n_words)), n_words)
+def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The texts in turn, as many at a time as have so many characters together, or one that has more."""
+    reached = np.cumsum([len(text) for text in texts]) // CUT_AT_ONCE
+    edges = [0, *(np.flatnonzero(np.diff(reached)) + 1).tolist(), len(texts)]
+    return (texts[start:end] for start, end in pairwise(edges))
+
+
+def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
+    """The words of some texts that have a term and are no stop words."""
+    found = cut(texts)
+    term_number = np.array(list(map(numbers.__getitem__, found.words)), np.int32)[found.numbers]
+    starts = np.cumsum(found.sizes) - found.sizes
+    holder = np.repeat(np.arange(len(texts)), found.sizes)
     there = np.flatnonzero(term_number != NO_TERM)
     position = there - starts[holder[there]]
-    sizes = np.bincount(holder[there], minlength=len(n_words))
+    sizes = np.bincount(holder[there], minlength=len(texts))
     return _Found(term_number[there], position.astype(np.int32), sizes)
 
 
