@@ -56,7 +56,7 @@ class Settings:
     max_samples: int = 24
 
     keep: str = "balanced"
-    fill: str = "bank"
+    fill: str = "blind"
     bank_pairs: int = 1
     bank_draw: str = "position"
     top_n: int = 50
@@ -255,7 +255,9 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 
 
-ONE_DOCUMENT: Mapping[str, Any] = MappingProxyType({"test": "sprt", "keep": "shared", "max_samples": 1000})
+ONE_DOCUMENT: Mapping[str, Any] = MappingProxyType(
+    {"test": "sprt", "keep": "shared", "fill": "bank", "max_samples": 1000}
+)
 """How one document is tested by itself unless told otherwise: each word gets a clear yes or no, and it is cheap."""
 
 NOT_ADDED_UP: Mapping[str, Any] = MappingProxyType({"aggregation": "sq", "weight": "equal"})

@@ -7,7 +7,8 @@
     no gain            a yes or no at tau = 0.95 over the same samples, aggregated by pr
     no fixed samples   the sequential test kl decides how many samples a token gets, which needs independent ones; gain
                        as before: compare it with "no balance"
-    no bank            every sample has a pass of its own
+    no blind fills     every document has a bank: fills that have seen half of its words
+    a pass a sample    fills that have seen what the sample keeps
     no shared stream   every token has samples of its own, with the paper's keep probabilities. The gain compares
                        samples with and without a word, which such a stream has not, so this row falls back to pr:
                        compare it with "no gain"
@@ -27,7 +28,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no gain": {"aggregation": "pr"},
     "no balance": {"keep": "shared"},
     "no fixed samples": {"keep": "shared", "test": "kl", "max_samples": 1000},
-    "no bank": {"fill": "one-pass"},
+    "no blind fills": {"fill": "bank"},
+    "a pass a sample": {"fill": "one-pass"},
     "no shared stream": {"keep": "own", "aggregation": "pr"},
     "fast": {},
 }

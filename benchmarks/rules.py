@@ -39,7 +39,8 @@ from benchmarks import classifiers, tasks, written
 
 _CANDIDATES = {"stop_words": "short", "min_occurrences": 5}
 _SCAN = {"strategy": "scan", "round_size": 256}
-_YES_OR_NO = {**_SCAN, "aggregation": "pr", "max_samples": 1000}
+_BANK = {"fill": "bank"}
+_YES_OR_NO = {**_SCAN, **_BANK, "aggregation": "pr", "max_samples": 1000}
 _SPRT = {**_YES_OR_NO, "test": "sprt", "delta": 0.3}
 RULES: Mapping[str, Mapping[str, Any]] = {
     "code's default": {"preset": "paper", "fill": "one-pass", "test": "kl-one-step", "round_size": 256, **_CANDIDATES},
@@ -51,11 +52,12 @@ RULES: Mapping[str, Mapping[str, Any]] = {
     "sprt, pr, robust out, lift 0.5": {**_SPRT, "robust": "drop", "lift": 0.5},
     "sprt, sq, robust out, lift 0.5": {**_SPRT, "aggregation": "sq", "robust": "drop", "lift": 0.5},
     "gain, independent samples": {**_SCAN, "keep": "shared"},
+    "gain, bank": {**_SCAN, **_BANK},
     "gain": _SCAN,
     "gain, fragile documents": {**_SCAN, "weight": "fragile"},
     "gain beyond the background": {**_SCAN, "aggregation": "excess"},
-    "gain, 2 pairs, draw by position": {**_SCAN, "bank_pairs": 2},
-    "gain, 2 pairs, draw by sample": {**_SCAN, "bank_pairs": 2, "bank_draw": "sample"},
+    "gain, 2 pairs, draw by position": {**_SCAN, **_BANK, "bank_pairs": 2},
+    "gain, 2 pairs, draw by sample": {**_SCAN, **_BANK, "bank_pairs": 2, "bank_draw": "sample"},
     "gain, 48 samples": {**_SCAN, "max_samples": 48},
     "fast: gain, race": {},
 }
