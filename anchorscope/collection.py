@@ -77,9 +77,19 @@ class Collection(Candidates):
         """Where the occurrences of a document stand in the flat arrays."""
         return slice(int(self.first_occurrence[document]), int(self.first_occurrence[document + 1]))
 
+    def occurrences_in(self, documents: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Where the occurrences of some documents stand, one document after another."""
+        firsts = self.first_occurrence[documents]
+        return stretches(firsts, self.first_occurrence[documents + 1] - firsts)
+
     def tally(self) -> Tally:
         """What is known before any test."""
         return self._tally
+
+    @cached_property
+    def n_documents(self) -> NDArray[np.int64]:
+        """The documents of each label, (labels,)."""
+        return np.bincount(self.predictions.labels, minlength=len(self.labels))
 
     @cached_property
     def _tally(self) -> Tally:
@@ -186,6 +196,15 @@ def check_labels(labels: Sequence[str], settings: Settings) -> None:
     for label in settings.labels or ():
         if label not in labels:
             raise UnknownNameError("label", label, labels)
+
+
+def stretches(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Whole numbers in stretches: so many from each start on.
+
+    >>> stretches(np.array([10, 20]), np.array([3, 2])).tolist()
+    [10, 11, 12, 20, 21]
+    """
+    return np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
 
 
 class LazyWords(Sequence[Words]):

@@ -8,12 +8,10 @@ What is answered does not depend on it; run to the end, the index holds everythi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.collection import Collection
+from anchorscope.collection import Collection, stretches
 
 
 class Holders:
@@ -34,47 +32,45 @@ class Holders:
         """The threshold: so many documents are indexed."""
         return min(self._threshold, len(self._documents))
 
-    def occurrences(self, term: int, number: int) -> list[int] | None:
-        """A term's occurrences in its document of the given number, or None if that is behind the last one indexed."""
-        at = self._first[term] + number
-        if at >= self._first[term + 1]:
-            return None
-        found: list[int] = self._occurrences[self._starts[at] : self._starts[at + 1]].tolist()
-        return found
+    def reached(
+        self, terms: NDArray[np.int64], start: NDArray[np.int64], visited: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """How many documents of each term, the first ``start`` and on from there, were visited before one was not."""
+        gaps = np.append(np.flatnonzero(~visited[self._holders]), len(self._holders))
+        next_gap = gaps[np.searchsorted(gaps, self._first[terms] + start)]
+        return np.minimum(next_gap, self._first[terms + 1]) - self._first[terms]
+
+    def occurrences(
+        self, terms: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The occurrences of each term in its documents from one number to another, and how many are in each."""
+        places = stretches(self._first[terms] + start, stop - start)
+        sizes = self._starts[places + 1] - self._starts[places]
+        return self._occurrences[stretches(self._starts[places], sizes)], sizes
 
     def next_documents(self, term: int, start: int, n: int, visited: NDArray[np.bool_]) -> list[int]:
-        """The next n documents of a term, from that of number ``start`` on, that were not visited yet."""
-        found: list[int] = []
-        for document in self._from(term, start):
-            if not visited[document]:
-                found.append(document)
-                if len(found) == n:
-                    break
-        return found
+        """The next n documents of a term, from that of number ``start`` on, that were not visited yet.
 
-    def _from(self, term: int, number: int) -> Iterator[int]:
-        """The documents of a term from a number on; the threshold moves when it has to."""
-        while number < self._n_holders[term]:
-            at = self._first[term] + number
-            if at < self._first[term + 1]:
-                yield int(self._collection.occurrence_document[self._occurrences[self._starts[at]]])
-                number += 1
-            else:
-                self._index(2 * self._threshold)
+        The threshold moves when it has to.
+        """
+        while True:
+            first, end = self._first[term : term + 2].tolist()
+            documents = self._holders[first + start : end]
+            found: list[int] = documents[~visited[documents]][:n].tolist()
+            if len(found) == n or end - first == self._n_holders[term]:
+                return found
+            self._index(2 * self._threshold)
 
     def _index(self, threshold: int) -> None:
         """Index the first documents: their occurrences by term, and by document in the order of priority."""
         c = self._collection
         self._threshold = threshold
-        documents = self._documents[:threshold]
-        firsts = c.first_occurrence[documents]
-        sizes = c.first_occurrence[documents + 1] - firsts
-        occurrences = np.arange(sizes.sum()) + np.repeat(firsts - (np.cumsum(sizes) - sizes), sizes)
+        occurrences = c.occurrences_in(self._documents[:threshold])
         terms = c.occurrence_term[occurrences]
         order = np.argsort(terms, kind="stable")
         terms, self._occurrences = terms[order], occurrences[order]
         holders = c.occurrence_document[self._occurrences]
         is_first = (np.diff(terms, prepend=-1) != 0) | (np.diff(holders, prepend=-1) != 0)
         starts = np.flatnonzero(is_first)
-        self._starts = np.append(starts, len(terms))
+        self._starts, self._holders = np.append(starts, len(terms)), holders[starts]
         self._first = np.searchsorted(terms[starts], np.arange(len(c.terms) + 1))

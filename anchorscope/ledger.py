@@ -37,21 +37,23 @@ class Ledger:
     def occurrences_of(self, verdicts: Sequence[Verdict]) -> NDArray[np.int64]:
         """The number of the occurrence that each verdict is about, -1 for the empty anchor."""
         answer = np.full(len(verdicts), -1, np.int64)
+        documents = np.array([v.document for v in verdicts], np.int64)
         positions = np.array([v.position for v in verdicts], np.int64)
-        by_document: dict[int, list[int]] = {}
-        for number, verdict in enumerate(verdicts):
-            if verdict.position != EMPTY:
-                by_document.setdefault(verdict.document, []).append(number)
-        for document, numbers in by_document.items():
-            here = self._collection.occurrences_of(document)
-            places = self._collection.occurrence_position[here]
-            answer[numbers] = here.start + np.searchsorted(places, positions[numbers])
+        tested, c = positions != EMPTY, self._collection
+        there = c.occurrences_in(np.unique(documents[tested]))
+        places = _place(c.occurrence_document[there].astype(np.int64), c.occurrence_position[there])
+        answer[tested] = there[np.searchsorted(places, _place(documents[tested], positions[tested]))]
         return answer
 
     def terms_of(self, verdicts: Sequence[Verdict]) -> NDArray[np.int64]:
         """The term number of each verdict, -1 for the empty anchor."""
         occurrences = self.occurrences_of(verdicts)
         return np.where(occurrences < 0, -1, self._collection.occurrence_term[np.maximum(occurrences, 0)])
+
+    def n_robust(self) -> NDArray[np.int64]:
+        """The robust documents of each label, (labels,)."""
+        labels = self._collection.predictions.labels[np.flatnonzero(self.robust)]
+        return np.bincount(labels, minlength=len(self._collection.labels))
 
     def add(self, round_: Round, verdicts: Sequence[Verdict]) -> None:
         """Count a round."""
@@ -88,3 +90,8 @@ class Ledger:
     def example_keys(self, label: int, term: int) -> tuple[str, ...]:
         """The keys of documents in which the term is an anchor."""
         return tuple(self._collection.documents[d].key for d, _ in self.examples(label, term, True))
+
+
+def _place(documents: NDArray[np.int64], positions: NDArray[np.integer]) -> NDArray[np.int64]:
+    """A document and a position as one number: in the order of documents, then of positions."""
+    return (documents << 32) + positions

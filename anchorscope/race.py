@@ -15,6 +15,7 @@ everything is tested: then the race equals the exhaustive scan exactly.
 from __future__ import annotations
 
 from hashlib import blake2b
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,7 @@ class Race:
         self._n_open = int(self._known.occurrences[collection.explained].sum())
         self._n_rounds = 0
         self._outlooks: list[LabelOutlook] = []
-        self._changed: list[tuple[int, int]] = []
+        self._changed: tuple[NDArray[np.int64], NDArray[np.int64]] = (np.empty(0, np.int64), np.empty(0, np.int64))
         self._look()
 
     def count(
@@ -68,12 +69,13 @@ class Race:
         self._n_open -= len(occurrences)
         labels = self._label_of[self._collection.occurrence_document[occurrences]]
         terms = self._collection.occurrence_term[occurrences]
-        self._changed = sorted(set(zip(labels.tolist(), terms.tolist())))
-        passed = [row for label, term in self._changed for row in self._extend(label, term)]
+        self._changed = np.divmod(np.unique(labels * len(self._collection.terms) + terms), len(self._collection.terms))
+        passed = [self._extend(label, self._changed[1][self._changed[0] == label]) for label in range(len(self._start))]
         self._n_rounds += 1
         self._look()
-        counted, anchors, gains = zip(*passed) if passed else ((), (), ())
-        return np.array(counted, np.int64), np.array(anchors, bool), np.array(gains, np.float64)
+        counted = np.concatenate(passed)
+        verdicts = [self._waiting.pop(occurrence) for occurrence in counted.tolist()]
+        return counted, np.array([yes for yes, _ in verdicts], bool), np.array([gain for _, gain in verdicts])
 
     def next_round(self, tally: Tally) -> Round | None:
         """Documents for the words whose place is open, or None when every list is settled."""
@@ -105,7 +107,8 @@ class Race:
 
     def prefixes(self) -> list[tuple[int, int, int]]:
         """(label, term, documents counted) of the words that the last round may have moved: for the journal."""
-        return [(label, term, int(self._progress.counted[label, term])) for label, term in self._changed]
+        labels, terms = self._changed
+        return list(zip(labels.tolist(), terms.tolist(), self._progress.counted[labels, terms].tolist()))
 
     def tests_left(self, tally: Tally) -> int:
         """At most so many tests are still to come."""
@@ -140,16 +143,19 @@ class Race:
         started = bool(self._visited[self._start[label]].all())
         return started and self._outlooks[label].outlook.regret < self._settings.regret
 
-    def _extend(self, label: int, term: int) -> list[tuple[int, bool, float]]:
-        """Move a word's prefix over every document that is tested by now; the occurrences that it passes."""
-        passed: list[tuple[int, bool, float]] = []
-        while True:
-            here = self._holders[label].occurrences(term, int(self._progress.counted[label, term]))
-            if here is None or not all(occurrence in self._waiting for occurrence in here):
-                return passed
-            rows = [(occurrence, *self._waiting.pop(occurrence)) for occurrence in here]
-            self._progress.count(label, term, sum(gain for _, _, gain in rows), sum(anchor for _, anchor, _ in rows))
-            passed += rows
+    def _extend(self, label: int, terms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Move the prefixes of some words over every document that is tested by now; the occurrences that they pass.
+
+        All candidates of a document are tested in one round, so what was visited is tested.
+        """
+        holders, start = self._holders[label], self._progress.counted[label, terms]
+        stop = holders.reached(terms, start, self._visited)
+        passed, sizes = holders.occurrences(terms, start, stop)
+        rows = iter([self._waiting[occurrence] for occurrence in passed.tolist()])
+        for term, n in zip(np.repeat(terms, stop - start).tolist(), sizes.tolist()):
+            here = list(islice(rows, n))
+            self._progress.count(label, term, sum(gain for _, gain in here), sum(anchor for anchor, _ in here))
+        return passed
 
     def _choose(self, label: int, quota: int) -> list[int]:
         """The next documents of one label, at most ``quota`` of them; those that several words want come first."""

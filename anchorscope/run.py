@@ -314,15 +314,14 @@ class Run:
         tally, settings = ledger.tally, self._settings
         values = scores.aggregation(settings.aggregation, alpha=settings.alpha)(strategy.counted(tally))
         standing = strategy.standing(tally)
-        n_documents = np.bincount(collection.predictions.labels, minlength=len(collection.labels))
-        explanations = {}
+        n_documents, n_robust, explanations = collection.n_documents, ledger.n_robust(), {}
         for label in np.flatnonzero(collection.explained):
-            top = scores.ranking(values[label], tally.occurrences[label])[: settings.top_k]
+            top = scores.ranking(values[label], tally.occurrences[label], settings.top_k)
             name = collection.labels[label]
             explanations[name] = Explanation(
                 label=name,
                 documents=int(n_documents[label]),
-                robust=int(ledger.robust[collection.predictions.labels == label].sum()),
+                robust=int(n_robust[label]),
                 settled=bool(standing.settled[label]),
                 regret=None if standing.regret is None else float(standing.regret[label]),
                 terms=tuple(

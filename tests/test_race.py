@@ -166,11 +166,12 @@ def test_the_documents_of_a_word_are_found_however_far_they_are() -> None:
         assert index.next_documents(rare, 0, 10**6, visited) == holders
         visited[holders[1]] = True
         assert index.next_documents(rare, 1, 1, visited) == holders[2:3]
-        for number, document in enumerate(holders):
-            here = index.occurrences(rare, number)
-            assert here is not None and {corpus.collection.occurrence_term[o] for o in here} == {rare}
-            assert {corpus.collection.occurrence_document[o] for o in here} == {document}
-        assert index.occurrences(rare, len(holders)) is None
+        occurrences, sizes = index.occurrences(np.array([rare]), np.array([0]), np.array([len(holders)]))
+        assert {*corpus.collection.occurrence_term[occurrences].tolist()} == {rare}
+        assert corpus.collection.occurrence_document[occurrences].tolist() == np.repeat(holders, sizes).tolist()
+        for open_, reached in ((1, 1), (3, 3), (0, len(holders))):
+            visited[holders], visited[holders[open_]] = True, False
+            assert index.reached(np.array([rare]), np.array([2 * (open_ == 0)]), visited).tolist() == [reached]
 
 
 @lru_cache(maxsize=1)
