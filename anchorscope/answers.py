@@ -25,13 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import AnchorscopeError, ModelError, ModelFailedError
+from anchorscope.types import Spelled
 
 TOLERANCE = 1e-3
 """How far from 1 a row may sum: what half precision and printed digits lose, and no more."""
 
 
-def answered(ask: Callable[[list[str]], Any], texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
+def answered(ask: Callable[[Any], Any], texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
     """What the model ``ask`` says about ``texts``, checked; a failure of its own becomes a ModelError.
+
+    It is asked with a list of strings, or with spelled texts as they are.
 
     >>> answered(lambda texts: [[1, 0]] * len(texts), ["a", "b"], ["bad", "good"])
     array([[1., 0.],
@@ -44,7 +47,7 @@ first text: 'a'.
     if not len(texts):
         return np.empty((0, len(labels)))
     try:
-        rows = ask(list(texts))
+        rows = ask(texts if isinstance(texts, Spelled) else list(texts))
     except AnchorscopeError:
         raise
     except Exception as error:

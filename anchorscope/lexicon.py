@@ -1,18 +1,36 @@
-"""A perturbator's vocabulary as texts need it: numbers become words, in the capitals of the words that they replace."""
+"""A perturbator's vocabulary as texts need it: numbers become words, in the capitals of the words that they replace.
+
+Perturbed texts are made of few words, and their readers want to know which; so they are not written but spelled
+(``types.Spelled``): what stands between two spaces, a *stretch*, has a number, and a text is the numbers of its
+stretches. Most stretches are one word, so most of a text is looked up, for all samples of many documents at once. Words
+that touch are written out:
+
+    "so good, so bad"     kept, masked, masked, kept, masked       so / nice. / so / well
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.types import Perturbator, Words
-from anchorscope.words import AS_IS, CAPITALISED, CAPITALS, case_of, compose, in_case, term
+from anchorscope.types import Perturbator, Spelled, Words
+from anchorscope.words import AS_IS, CAPITALISED, CAPITALS, case_of, compose, in_case, replace, term
 
 Fills = NDArray[np.int32]
 """Vocabulary numbers (samples, words); what stands where a word is kept is not read."""
+
+BETWEEN_SPACES = ("", "")
+"""The gaps of a stretch that is one word."""
+
+NOTHING = -1
+"""The number of no stretch."""
+
+REMEMBERED = 1 << 20
+"""Stretches besides the vocabulary that are remembered, before all are forgotten."""
 
 
 class Lexicon:
@@ -22,7 +40,12 @@ class Lexicon:
         words = self._words = list(perturbator.vocabulary)
         cases = (AS_IS, CAPITALISED, CAPITALS)
         variants = [words if perturbator.cased else [in_case(word, case) for word in words] for case in cases]
-        self._variants = np.array(variants, dtype=object).reshape(len(cases), len(words))
+        self._stretches = _Stretches()
+        self._variants = self._stretches.numbered([word for words in variants for word in words]).reshape(3, -1)
+        self._n_own = len(self._stretches.written)
+        self._touching: dict[tuple[str, ...], dict[tuple[int, ...], tuple[int, ...]]] = {}
+        # A fill may remove a word with a gap, or bring spaces of its own: then texts are not cut into stretches.
+        self._writes_all = any(not word or " " in word for word in words)
 
     @cached_property
     def _by_spelling(self) -> dict[str, int]:
@@ -43,8 +66,105 @@ class Lexicon:
     def _number(self, word: str) -> int:
         return self._by_spelling.get(word, self._by_term.get(term(word) or word, -1))
 
+    def forget(self) -> None:
+        """Make room, if there are many stretches; what was spelled before stays as it is."""
+        if len(self._stretches.written) > self._n_own + REMEMBERED:
+            self._stretches.keep(self._n_own)
+            self._touching.clear()
+
     def render(self, words: Words, kept: NDArray[np.bool_], fills: Fills) -> list[str]:
         """The texts of samples (samples, words): kept words as they are, fills in the capitals of what they replace."""
-        originals = np.array(words.words, dtype=object)
-        cases = np.array([case_of(word) for word in words.words], np.intp)
-        return compose(words, np.where(kept, originals, self._variants[cases, fills]))
+        return list(self.spell([words], kept, fills))
+
+    def spell(self, documents: Sequence[Words], kept: NDArray[np.bool_], fills: Fills) -> Spelled:
+        """The same for several documents, their words side by side in ``kept`` and ``fills``; document by document."""
+        written = [word for words in documents for word in words.words]
+        cases = np.fromiter(map(case_of, written), np.intp, len(written))
+        numbers = np.where(kept, self._stretches.numbered(written), self._variants[cases, fills])
+        texts = self._written(documents, numbers) if self._writes_all else self._spelled(documents, numbers)
+        return Spelled(self._stretches.written, texts)
+
+    def _written(self, documents: Sequence[Words], numbers: NDArray[np.int32]) -> list[bytes]:
+        """The texts of (samples, words of all documents), each as a single stretch."""
+        texts, start = [], 0
+        for words in documents:
+            texts += compose(words, self._stretches.read(numbers[:, start : start + len(words)]))
+            start += len(words)
+        return [number.tobytes() for number in self._stretches.numbered(texts)]
+
+    def _spelled(self, documents: Sequence[Words], numbers: NDArray[np.int32]) -> list[bytes]:
+        """The texts of (samples, words of all documents), by their stretches."""
+        tables, width = [numbers], numbers.shape[1]
+        columns: list[int] = []
+        firsts, start = [], 0
+        for words in documents:
+            firsts.append(len(columns))
+            for begin, end, gaps in _stretches_of(words):
+                if gaps == BETWEEN_SPACES:
+                    columns.append(start + begin)
+                else:
+                    tables.append(self._joined(gaps, numbers[:, start + begin : start + end]))
+                    columns += range(width, width := width + tables[-1].shape[1])
+            start += len(words)
+        table = np.concatenate(tables, axis=1)[:, columns]
+        ends = table.itemsize * np.add.reduceat(table != NOTHING, firsts, axis=1, dtype=np.intp).cumsum(axis=1)
+        lines = [
+            [line[begin:end] for begin, end in pairwise((0, *stops))]
+            for line, stops in zip((row[row != NOTHING].tobytes() for row in table), ends.tolist())
+        ]
+        return [text for texts in zip(*lines) for text in texts]
+
+    def _joined(self, gaps: tuple[str, ...], numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Words that touch (samples, words) as stretches, padded with NOTHING: a space may come between two of them."""
+        known = self._touching.setdefault(gaps, {})
+        rows = [*map(tuple, numbers.tolist())]
+        for row in {*rows}.difference(known):
+            written = tuple(self._stretches.written[number] for number in row)
+            found = [self._stretches[stretch] for stretch in replace(Words(written, gaps), {}).split(" ")]
+            known[row] = (*found, *[NOTHING] * (len(row) - len(found)))
+        return np.array([known[row] for row in rows], np.int32)
+
+
+class _Stretches(dict[str, int]):
+    """The number of every stretch met so far; ``written`` is the way back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[str] = []
+
+    def __missing__(self, stretch: str) -> int:
+        self[stretch] = number = len(self.written)
+        self.written.append(stretch)
+        return number
+
+    def numbered(self, stretches: Sequence[str]) -> NDArray[np.int32]:
+        """The number of each."""
+        return np.fromiter(map(self.__getitem__, stretches), np.int32, len(stretches))
+
+    def read(self, numbers: NDArray[np.int32]) -> NDArray[np.object_]:
+        """What is written under each number."""
+        found = np.empty(numbers.size, object)
+        found[:] = [self.written[number] for number in numbers.ravel().tolist()]
+        return found.reshape(numbers.shape)
+
+    def keep(self, n: int) -> None:
+        """Forget all but the first n."""
+        for stretch in self.written[n:]:
+            del self[stretch]
+        self.written = self.written[:n]
+
+
+def _stretches_of(words: Words) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """The stretches of a text: which words are in each, from where to where, and the gaps around and between them.
+
+    >>> list(_stretches_of(Words(("So", "good", "!"), ("", " ", "", "\\n"))))
+    [(0, 1, ('', '')), (1, 3, ('', '', '\\n'))]
+    """
+    begin, gaps = 0, []
+    for position, gap in enumerate(words.gaps):
+        first, *more = gap.split(" ")
+        gaps.append(first)
+        for behind in more:
+            yield begin, position, tuple(gaps)
+            begin, gaps = position, [behind]
+    yield begin, len(words), tuple(gaps)

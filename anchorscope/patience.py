@@ -19,6 +19,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 from anchorscope.answers import answered, brief, shortened
 from anchorscope.errors import InputError, ModelError, ModelFailedError
-from anchorscope.types import Predictor
+from anchorscope.types import BeginningPredictor, Predictor, Spelled
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +87,8 @@ class Patient:
         self.has_probabilities = predictor.has_probabilities
         self._at_once: int | None = None
         self.n_retries = 0
+        if isinstance(predictor, BeginningPredictor) and patience.timeout is None:
+            self.begin = partial(self._begin, predictor)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels); in pieces, once a batch was too large for the memory."""
@@ -103,12 +106,27 @@ class Patient:
         self.has_probabilities = self.predictor.has_probabilities  # some know after their first answer
         return np.concatenate(rows)
 
+    def _begin(self, predictor: BeginningPredictor, texts: Spelled) -> Callable[[], NDArray[np.float64]]:
+        """Begin to answer; a beginning that fails counts for nothing, and the texts are asked about as others are."""
+        try:
+            begun = _without_exit(predictor.begin, texts)
+        except Exception:
+            return lambda: self.predict(texts)
+
+        def answer() -> NDArray[np.float64]:
+            try:
+                return self._ask(texts, lambda _: begun())
+            except ModelFailedError:
+                return self.predict(texts)
+
+        return answer
+
     def _answer(self, texts: list[str]) -> NDArray[np.float64]:
         attempt = 0
         while True:
             attempt += 1
             try:
-                return self._ask(texts)
+                return self._ask(texts, self._call)
             except ModelError as error:
                 cause = error.__cause__
                 if is_out_of_memory(cause) and len(texts) > 1:
@@ -132,14 +150,14 @@ class Patient:
         self.n_retries += 1
         self._patience.sleep(wait)
 
-    def _ask(self, texts: list[str]) -> NDArray[np.float64]:
+    def _ask(self, texts: Sequence[str], call: Callable[[Any], Any]) -> NDArray[np.float64]:
         """One call, checked."""
         if tuple(self.predictor.labels) != self.labels:
             raise ModelError(
                 f"The model's labels were {', '.join(self.labels)} and are now {', '.join(self.predictor.labels)}: "
                 "its earlier answers mean something else; start afresh with a model that does not change."
             )
-        return answered(self._call, texts, self.labels)
+        return answered(call, texts, self.labels)
 
     def _call(self, texts: list[str]) -> Any:
         if self._patience.timeout is None:
@@ -194,9 +212,9 @@ class Patient:
         """Two tries, without a wait; of a single text the error names it."""
         try:
             try:
-                return self._ask(texts)
+                return self._ask(texts, self._call)
             except ModelFailedError:
-                return self._ask(texts)
+                return self._ask(texts, self._call)
         except ModelError as error:
             raise (_named(error, texts[0]) if len(texts) == 1 else error) from error.__cause__
 
@@ -255,7 +273,7 @@ def _named(error: ModelError, text: str) -> ModelError:
     return ModelError(f"{str(error).removesuffix('.')}; the text is {shortened(text)}.", text=text)
 
 
-def _without_exit(ask: Callable[[list[str]], Any], texts: list[str]) -> Any:
+def _without_exit(ask: Callable[[Any], Any], texts: Sequence[str]) -> Any:
     """What ``ask`` answers; a model that would end the whole process has failed as any other."""
     try:
         return ask(texts)

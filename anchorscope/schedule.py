@@ -1,9 +1,10 @@
 """Samples of many tokens and documents, packed into batches that the models like.
 
 An engine is given units (a document and the tokens to test in it) and answers their verdicts. All units are
-open at once: every stream with an open test draws its next samples, the masks of all of them are filled
-together, the perturbed texts of all of them are classified together (equal texts once), each stream takes its
-agreements back, and tests that can decide are closed.
+open at once: every stream with an open test draws its next samples, the masks of many of them are filled
+together, the perturbed texts of many of them are classified together (equal texts once), each stream takes its
+agreements back, and tests that can decide are closed. Where the predictor can work by itself, as a GPU does, the next
+samples are drawn meanwhile.
 
 A test reads the samples of its stream in order, up to the first look at which it can decide, and ignores
 whatever else was drawn. So a verdict depends on no batch, and on no other token.
@@ -11,8 +12,10 @@ whatever else was drawn. So a verdict depends on no batch, and on no other token
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +25,21 @@ from anchorscope.anchor import Test
 from anchorscope.answers import answered
 from anchorscope.fills import Block, Filling, filling, original_probabilities
 from anchorscope.lexicon import Lexicon
-from anchorscope.types import EMPTY, Cost, Perturbator, Predictor, Proposals, Unit, Verdict, Words
+from anchorscope.types import (
+    EMPTY,
+    BeginningPredictor,
+    Cost,
+    Perturbator,
+    Predictor,
+    Proposals,
+    Spelled,
+    Unit,
+    Verdict,
+    Words,
+)
 from anchorscope.words import split
+
+T = TypeVar("T")
 
 PREDICTOR_TEXTS = 4096
 """How many texts are handed to the predictor at once, sorted by length; adapters batch further as they like."""
@@ -63,20 +79,16 @@ class Engine:
 
     def judge(self, units: Sequence[Unit]) -> tuple[list[Verdict], Cost]:
         """The verdicts of all units, in their order, and what they took (without the time)."""
-        session = _Session(self._predictor, self._filling())
+        session = self._session()
         streams_ = [stream for unit in units for stream in self._streams(unit, session)]
-        opened = list(streams_)
+        opened = sorted(streams_, key=_Stream.n_words)  # texts of one length are classified together
         n_samples = 0
         while opened:
-            blocks = [stream.next_block(self._sampling.seed) for stream in opened]
-            fills = session.filling.fill(blocks)
-            texts = [self._lexicon.render(b.words, b.draws.kept, fill) for b, fill in zip(blocks, fills)]
-            answers = session.predict([text for group in texts for text in group])
-            ends = np.cumsum([len(fill) for fill in fills])
-            for stream, block, fill, end in zip(opened, blocks, fills, ends.tolist()):
-                stream.extend(self._present(block, fill), answers[end - len(fill) : end])
-                stream.close_decided(self._test)
-            n_samples += int(ends[-1])
+            size = opened[0].block_size
+            parts = _chunks(opened, max(1, PREDICTOR_TEXTS // size))
+            for some, present, answer in _one_ahead(self._sampled(part, session) for part in parts):
+                _take(some, present, answer().reshape(len(some), size, -1), self._test)
+            n_samples += size * len(opened)
             opened = [stream for stream in opened if stream.n_open]
         verdicts = [verdict for stream in streams_ for verdict in stream.verdicts()]
         cost = Cost(
@@ -93,18 +105,34 @@ class Engine:
         """The first n samples of each unit's first token, from which its verdict was read, and what they took."""
         if not units:
             return [], Cost()
-        session = _Session(self._predictor, self._filling())
-        blocks = [self._streams(unit, session)[0].block(self._sampling.seed, 0, n) for unit in units]
-        fills = session.filling.fill(blocks)
-        texts = [self._lexicon.render(b.words, b.draws.kept, fill) for b, fill in zip(blocks, fills)]
-        answers = iter(session.predict([text for group in texts for text in group]))
-        samples = []
-        for unit, block, fill, group in zip(units, blocks, fills, texts):
-            agreed = [int(next(answers).argmax()) == unit.label for _ in group]
-            position = unit.positions[0]
-            present = [True] * n if position == EMPTY else self._present(block, fill)[:, position].tolist()
-            samples.append([Sample(*sample) for sample in zip(group, present, agreed)])
-        return samples, Cost(predictor_texts=session.n_texts, perturbator_passes=session.all_passes)
+        session = self._session()
+        blocks = [self._streams(unit, session)[0].block(self._sampling.seed, 0, n, session.wheel) for unit in units]
+        texts, present = self._texts(blocks, session)
+        agreed = session.begin(texts)().argmax(axis=1) == np.repeat([unit.label for unit in units], n)
+        reads = _columns(
+            present, _places([len(block.words) for block in blocks], [unit.positions[:1] for unit in units])
+        )
+        samples = map(Sample, texts, reads.T.ravel().tolist(), agreed.tolist())
+        cost = Cost(predictor_texts=session.n_texts, perturbator_passes=session.all_passes)
+        return [list(islice(samples, n)) for _ in units], cost
+
+    def _sampled(self, opened: Sequence[_Stream], session: _Session) -> _Part:
+        """The next samples of some streams: the tokens in them, and what gives the answers about them."""
+        texts, present = self._texts(
+            [stream.next_block(self._sampling.seed, session.wheel) for stream in opened], session
+        )
+        return opened, present, session.begin(texts)
+
+    def _texts(self, blocks: Sequence[Block], session: _Session) -> tuple[Spelled, NDArray[np.bool_]]:
+        """The texts of some samples, and which tokens are in each (samples, words of all blocks)."""
+        words = [block.words for block in blocks]
+        kept = np.hstack([block.draws.kept for block in blocks])
+        fills = np.hstack(session.filling.fill(blocks))
+        return self._lexicon.spell(words, kept, fills), self._present(words, kept, fills)
+
+    def _session(self) -> _Session:
+        self._lexicon.forget()
+        return _Session(self._predictor, self._filling())
 
     def _filling(self) -> Filling:
         s = self._sampling
@@ -117,12 +145,12 @@ class Engine:
             by_length=self._by_length,
         )
 
-    def _present(self, block: Block, fill: NDArray[np.int32]) -> NDArray[np.bool_]:
+    def _present(self, words: Sequence[Words], kept: NDArray[np.bool_], fills: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which tokens are in each sample: kept, or (condition ``present``) refilled by their own word as well."""
         if self._sampling.condition == "kept":
-            return block.draws.kept
-        numbers = self._lexicon.numbers(block.words)
-        return block.draws.kept | ((fill == numbers) & (numbers >= 0))
+            return kept
+        numbers = np.concatenate([self._lexicon.numbers(document) for document in words])
+        return kept | ((fills == numbers) & (numbers >= 0))
 
     def _streams(self, unit: Unit, session: _Session) -> list[_Stream]:
         words = split(unit.text)
@@ -145,11 +173,12 @@ class _Session:
 
     def __init__(self, predictor: Predictor, filling: Filling) -> None:
         self.filling = filling
+        self.wheel = streams.Wheel()
         self.n_texts = 0
         self.n_passes = 0
         self._predictor = predictor
-        self._rows: list[NDArray[np.float64]] = []
-        self._places: dict[str, int] = {}
+        self._rows = np.empty((0, len(predictor.labels)))
+        self._places: dict[bytes, int] = {}
         self._keep: dict[str, NDArray[np.float64]] = {}
 
     @property
@@ -157,17 +186,29 @@ class _Session:
         """The passes of the perturbator, for keep probabilities and fills."""
         return self.n_passes + self.filling.n_passes
 
-    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """The probabilities (texts, labels); a text that was seen before is not asked again."""
-        new = sorted(sorted({text for text in texts if text not in self._places}), key=len)
-        for start in range(0, len(new), PREDICTOR_TEXTS):
-            some = new[start : start + PREDICTOR_TEXTS]
-            self._rows.append(answered(self._predictor.predict, some, self._predictor.labels))
-            self._places.update(zip(some, range(self.n_texts, self.n_texts + len(some))))
-            self.n_texts += len(some)
-        if len(self._rows) > 1:
-            self._rows = [np.concatenate(self._rows)]
-        return self._rows[0][[self._places[text] for text in texts]]
+    def begin(self, texts: Spelled) -> Callable[[], NDArray[np.float64]]:
+        """Ask the predictor about texts; what comes back gives the probabilities (texts, labels), when they are there.
+
+        A text that was seen before is not asked again; what was begun first must be called first.
+        """
+        start, places = self.n_texts, self._places
+        new = [numbers for numbers in dict.fromkeys(texts.numbers) if numbers not in places]
+        places.update(zip(new, range(start, start + len(new))))
+        self.n_texts += len(new)
+        rows = [places[numbers] for numbers in texts.numbers]
+        answers = [_begun(self._predictor, Spelled(texts.stretches, some)) for some in _chunks(new, PREDICTOR_TEXTS)]
+
+        def answer() -> NDArray[np.float64]:
+            if len(self._rows) < start + len(new):
+                self._rows = np.concatenate([self._rows, np.empty((start + len(new), self._rows.shape[1]))])
+            at = start
+            for found in answers:
+                piece = found()
+                self._rows[at : at + len(piece)] = piece
+                at += len(piece)
+            return self._rows[rows]
+
+        return answer
 
     def own_keep(self, perturbator: Perturbator, lexicon: Lexicon, text: str, words: Words) -> NDArray[np.float64]:
         """The keep probabilities of a document's words under the paper's policy."""
@@ -197,23 +238,28 @@ class _Stream:
         self.unit = unit
         self._balanced = balanced
         self._words, self._number, self._keep, self._forced = words, number, keep, forced
-        self._positions = np.array(positions, np.intp)
-        self._thresholds = np.array(thresholds, np.float64)
-        self._block_size = block_size
+        self.positions = np.array(positions, np.intp)
+        self.thresholds = np.array(thresholds, np.float64)
+        self.block_size = block_size
         self._present: list[NDArray[np.bool_]] = []
         self._probabilities: list[NDArray[np.float64]] = []
         self._n_drawn = 0
         self._closed: dict[int, Verdict] = {}
 
+    def n_words(self) -> int:
+        """How many words the document has."""
+        return len(self._words)
+
     @property
     def n_open(self) -> int:
-        return len(self._positions) - len(self._closed)
+        """How many tests have no verdict yet."""
+        return len(self.positions) - len(self._closed)
 
-    def next_block(self, seed: int) -> Block:
+    def next_block(self, seed: int, wheel: streams.Wheel) -> Block:
         """The samples after those already taken."""
-        return self.block(seed, self._n_drawn, self._n_drawn + self._block_size)
+        return self.block(seed, self._n_drawn, self._n_drawn + self.block_size, wheel)
 
-    def block(self, seed: int, start: int, stop: int) -> Block:
+    def block(self, seed: int, start: int, stop: int, wheel: streams.Wheel) -> Block:
         """Samples ``start`` to ``stop``."""
         draws = streams.draw(
             seed=seed,
@@ -224,6 +270,7 @@ class _Stream:
             start=start,
             stop=stop,
             balanced=self._balanced,
+            wheel=wheel,
         )
         return Block(self.unit.text, self._words, draws)
 
@@ -235,25 +282,22 @@ class _Stream:
 
     def close_decided(self, test: Test) -> None:
         """Let every open test read the samples from the start, and close those that can decide or are at the cap."""
-        if test.name == "fixed":
-            self._closed.update(enumerate(self._fixed_verdicts()))
-            return
-        open_ = [j for j in range(len(self._positions)) if j not in self._closed]
+        open_ = [j for j in range(len(self.positions)) if j not in self._closed]
         present, rows = np.concatenate(self._present), np.concatenate(self._probabilities)
-        reading = _Reading.of(_columns(present, self._positions[open_]), rows, self.unit.label)
-        ends, decisions = reading.ends(test, self._thresholds[open_])
+        reading = _Reading.of(_columns(present, self.positions[open_]), rows, self.unit.label)
+        ends, decisions = reading.ends(test, self.thresholds[open_])
         for column in np.flatnonzero(ends.any(axis=0)):
             row = int(np.argmax(ends[:, column]))
             j = open_[column]
             self._closed[j] = self._verdict(j, int(decisions[row, column]), test, reading, row, int(column))
 
     def _verdict(self, j: int, decision: int, test: Test, reading: _Reading, row: int, column: int) -> Verdict:
-        threshold = float(self._thresholds[j])
+        threshold = float(self.thresholds[j])
         agreements, samples = int(reading.agreements[row, column]), int(reading.samples[row, column])
         anchor = decision > 0 if decision else samples > 0 and agreements / samples >= threshold
         return Verdict(
             document=self.unit.document,
-            position=int(self._positions[j]),
+            position=int(self.positions[j]),
             anchor=anchor,
             decided=decision != 0,
             agreements=agreements,
@@ -262,24 +306,53 @@ class _Stream:
             gain=reading.gain(row, column),
         )
 
-    def _fixed_verdicts(self) -> Iterator[Verdict]:
-        """All tests at their one look: the first block, which has as many samples as they read."""
-        (present,), (rows,) = self._present, self._probabilities
-        reads, label = _columns(present, self._positions), self.unit.label
-        probability = rows[:, label]
-        samples = reads.sum(axis=0)
-        agreements = reads[rows.argmax(axis=1) == label].sum(axis=0)
-        kept, n_others = np.where(reads, probability[:, None], 0.0).sum(axis=0), len(reads) - samples
-        gains = kept / np.maximum(samples, 1) - (probability.sum() - kept) / np.maximum(n_others, 1)
-        gains = np.where((samples > 0) & (n_others > 0), np.round(gains, GAIN_DIGITS), 0.0)
-        anchor = (samples > 0) & (agreements / np.maximum(samples, 1) >= self._thresholds)
-        columns = (self._positions, anchor, agreements, samples, self._thresholds, gains)
-        for position, yes, n_agreed, n_read, threshold, gain in zip(*(column.tolist() for column in columns)):
-            yield Verdict(self.unit.document, position, yes, True, n_agreed, n_read, threshold, gain)
+    def close(self, verdicts: Iterable[Verdict]) -> None:
+        """Take the verdicts of all tests, found together with those of other streams."""
+        self._closed = dict(enumerate(verdicts))
 
     def verdicts(self) -> Iterator[Verdict]:
         """The verdicts in the order of the positions."""
-        return (self._closed[j] for j in range(len(self._positions)))
+        return (self._closed[j] for j in range(len(self.positions)))
+
+
+_Part: TypeAlias = tuple[Sequence[_Stream], NDArray[np.bool_], Callable[[], NDArray[np.float64]]]
+"""Some streams, the tokens in their next samples (samples, words of all), and what gives the model's answers."""
+
+
+def _take(opened: Sequence[_Stream], present: NDArray[np.bool_], rows: NDArray[np.float64], test: Test) -> None:
+    """Hand out samples: tokens in them (samples, words of all), and what the model says (streams, samples, labels)."""
+    if test.name == "fixed":
+        verdicts = _fixed_verdicts(opened, present, rows)
+        for stream in opened:
+            stream.close(islice(verdicts, len(stream.positions)))
+        return
+    end = 0
+    for stream, answers in zip(opened, rows):
+        start, end = end, end + stream.n_words()
+        stream.extend(present[:, start:end], answers)
+        stream.close_decided(test)
+
+
+def _fixed_verdicts(
+    opened: Sequence[_Stream], present: NDArray[np.bool_], rows: NDArray[np.float64]
+) -> Iterator[Verdict]:
+    """All tests of some streams at their one look: the first block, which has as many samples as they read."""
+    labels = np.array([stream.unit.label for stream in opened])[:, None]
+    owner = np.repeat(np.arange(len(opened)), [len(stream.positions) for stream in opened])
+    positions = np.concatenate([stream.positions for stream in opened])
+    thresholds = np.concatenate([stream.thresholds for stream in opened])
+    reads = _columns(present, _places([s.n_words() for s in opened], [s.positions for s in opened]))
+    probability = np.take_along_axis(rows, labels[:, :, None], axis=2)[:, :, 0]
+    samples = reads.sum(axis=0)
+    agreements = (reads & (rows.argmax(axis=2) == labels).T[:, owner]).sum(axis=0)
+    kept, n_others = np.where(reads, probability.T[:, owner], 0.0).sum(axis=0), len(reads) - samples
+    others = probability.sum(axis=1)[owner] - kept
+    gains = kept / np.maximum(samples, 1) - others / np.maximum(n_others, 1)
+    gains = np.where((samples > 0) & (n_others > 0), np.round(gains, GAIN_DIGITS), 0.0)
+    anchor = (samples > 0) & (agreements / np.maximum(samples, 1) >= thresholds)
+    documents = np.array([stream.unit.document for stream in opened])[owner]
+    columns = (documents, positions, anchor, np.ones_like(anchor), agreements, samples, thresholds, gains)
+    return map(Verdict, *(column.tolist() for column in columns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -329,6 +402,47 @@ _PATIENCE = 4
 """A stream ends after this many times the cap, for tokens that are hardly ever in a sample (condition ``present``)."""
 
 
+def _places(n_words: Sequence[int], positions: Sequence[Sequence[int] | NDArray[np.intp]]) -> NDArray[np.intp]:
+    """Positions in documents as those in the documents side by side.
+
+    >>> _places([5, 2], [[EMPTY, 4], [EMPTY, 0, 1]]).tolist()
+    [-1, 4, -1, 5, 6]
+    """
+    starts = np.repeat(np.cumsum([0, *n_words[:-1]]), [len(some) for some in positions])
+    flat = np.concatenate(positions)
+    return np.where(flat == EMPTY, EMPTY, flat + starts)
+
+
 def _columns(present: NDArray[np.bool_], positions: NDArray[np.intp]) -> NDArray[np.bool_]:
     """The samples that each position may read; the empty anchor reads all."""
     return np.where(positions == EMPTY, True, present[:, np.maximum(positions, 0)])
+
+
+def _begun(predictor: Predictor, texts: Spelled) -> Callable[[], NDArray[np.float64]]:
+    """What gives the checked answers about texts; the predictor begins with them at once, if it can."""
+    if isinstance(predictor, BeginningPredictor):
+        rows = predictor.begin(texts)
+        return lambda: answered(lambda _: rows(), texts, predictor.labels)
+
+    def answer() -> NDArray[np.float64]:
+        written = list(texts)
+        by_length = sorted(range(len(written)), key=lambda number: len(written[number]))
+        rows = np.empty((len(written), len(predictor.labels)))
+        rows[by_length] = answered(predictor.predict, [written[number] for number in by_length], predictor.labels)
+        return rows
+
+    return answer
+
+
+def _one_ahead(begun: Iterator[_Part]) -> Iterator[_Part]:
+    """The same, but the next one is taken before one is handed on."""
+    waiting = next(begun)
+    for following in begun:
+        yield waiting
+        waiting = following
+    yield waiting
+
+
+def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

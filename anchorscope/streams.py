@@ -54,6 +54,26 @@ class Draws:
     choice: NDArray[np.float64]
 
 
+class Wheel:
+    """What chances are drawn from, to be used again: a new one for each draw takes longer than the draw."""
+
+    def __init__(self) -> None:
+        self._bits = np.random.Philox(key=0)
+        self._generator = np.random.Generator(self._bits)
+
+    def turned(self, key: NDArray[np.uint64], counter: int) -> np.random.Generator:
+        """The generator at a place: what ``Generator(Philox(key=key, counter=counter))`` is."""
+        self._bits.state = {
+            "bit_generator": "Philox",
+            "state": {"counter": np.array([counter, 0, 0, 0], np.uint64), "key": key},
+            "buffer": np.zeros(_PHILOX_BLOCK, np.uint64),
+            "buffer_pos": _PHILOX_BLOCK,  # nothing is left in it
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+        return self._generator
+
+
 def draw(
     *,
     seed: int,
@@ -64,31 +84,34 @@ def draw(
     start: int,
     stop: int,
     balanced: bool = False,
+    wheel: Wheel | None = None,
 ) -> Draws:
     """Samples ``start`` to ``stop`` of a stream; ``keep`` is each word's probability of being kept (balanced: 1/2)."""
     n = len(keep)
-    chances = uniforms(seed, text, stream, start, stop, 3 * n)
+    wheel = wheel or Wheel()
+    chances = uniforms(seed, text, stream, start, stop, 3 * n, wheel)
     kept_chance, fill, choice = chances[:, :n], chances[:, n : 2 * n], chances[:, 2 * n :]
-    kept = _balanced(seed, text, n, start, stop) if balanced else kept_chance < keep
+    kept = _balanced(seed, text, n, start, stop, wheel) if balanced else kept_chance < keep
     if forced is not None:
         kept[:, forced] = True
     return Draws(kept, fill, choice)
 
 
-def uniforms(seed: int, text: str, stream: int, start: int, stop: int, width: int) -> NDArray[np.float64]:
+def uniforms(
+    seed: int, text: str, stream: int, start: int, stop: int, width: int, wheel: Wheel | None = None
+) -> NDArray[np.float64]:
     """Rows ``start`` to ``stop`` of the endless table (samples, width) of uniforms that belongs to a stream."""
     steps = -(-width // _PHILOX_BLOCK)
     digest = blake2b(f"{seed} {stream} ".encode() + text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    bits = np.random.Philox(key=np.frombuffer(digest, np.uint64), counter=start * steps)
-    rows = np.random.Generator(bits).random((stop - start, steps * _PHILOX_BLOCK))
-    return rows[:, :width]
+    generator = (wheel or Wheel()).turned(np.frombuffer(digest, np.uint64), start * steps)
+    return generator.random((stop - start, steps * _PHILOX_BLOCK))[:, :width]
 
 
-def _balanced(seed: int, text: str, n_words: int, start: int, stop: int) -> NDArray[np.bool_]:
+def _balanced(seed: int, text: str, n_words: int, start: int, stop: int, wheel: Wheel) -> NDArray[np.bool_]:
     """Rows ``start`` to ``stop`` of the endless table (samples, words) of balanced blocks."""
     first, last = start // BALANCED_BLOCK, -(-stop // BALANCED_BLOCK)
     n_columns = BALANCED_BLOCK - 1
-    chances = uniforms(seed, text, BALANCED_STREAM, first, last, n_columns + BALANCED_BLOCK + 2 * n_words)
+    chances = uniforms(seed, text, BALANCED_STREAM, first, last, n_columns + BALANCED_BLOCK + 2 * n_words, wheel)
     blocks = [_block(row, n_words) for row in chances]
     return np.concatenate(blocks)[start - first * BALANCED_BLOCK : stop - first * BALANCED_BLOCK]
 

@@ -9,10 +9,10 @@ The contracts are Protocols: a class of somebody else's fits without inheriting 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, runtime_checkable
+from typing import Protocol, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,34 @@ class Words:
 
     def __len__(self) -> int:
         return len(self.words)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spelled(Sequence[str]):
+    """Texts by the stretches between their spaces: each is the numbers (int32) of its stretches, as bytes.
+
+    Equal texts have equal numbers. As a sequence it holds the texts themselves, written when they are asked for.
+
+    >>> Spelled(["fine", "film"], [np.array([1, 0, 1], np.int32).tobytes()])[0]
+    'film fine film'
+    """
+
+    stretches: Sequence[str]
+    numbers: Sequence[bytes]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Spelled: ...
+
+    def __getitem__(self, index: int | slice) -> str | Spelled:
+        if isinstance(index, slice):
+            return Spelled(self.stretches, self.numbers[index])
+        return " ".join(map(self.stretches.__getitem__, memoryview(self.numbers[index]).cast("i")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +206,15 @@ class Predictor(Protocol):
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels); each row sums to 1."""
+        ...
+
+
+@runtime_checkable
+class BeginningPredictor(Predictor, Protocol):
+    """A predictor that reads spelled texts, and works on while its caller does something else, as a GPU can."""
+
+    def begin(self, texts: Spelled) -> Callable[[], NDArray[np.float64]]:
+        """Begin to answer; what comes back is called for the probabilities (texts, labels), and waits for them."""
         ...
 
 

@@ -169,6 +169,7 @@ def replace(words: Words, fills: Mapping[int, str]) -> str:
     return _write([fills.get(position, word) for position, word in enumerate(words.words)], words.gaps)
 
 
+@lru_cache(maxsize=1 << 16)
 def case_of(word: str) -> int:
     """How a word is written: CAPITALISED, CAPITALS (of two letters or more), or else AS_IS.
 
@@ -263,6 +264,8 @@ def _gap_between(left: str, after_left: str, before_right: str, right: str) -> s
 
 @lru_cache(maxsize=1 << 16)
 def _run_together(left: str, right: str) -> bool:
+    if left.isascii() and right.isascii() and (left.isalnum() or len(left) == 1) and right[0] != "'":
+        return left.isalnum() and right[0].isalnum()  # as the rule says, in a tenth of its time
     found = _WORD.match(left + right)
     return found is not None and found.end() > len(left)
 

@@ -533,7 +533,7 @@ class TestHuggingFace:
         _, tokenizer = tiny_bert()
         truncation = {"truncation": True, "max_length": 8}
         short = encoding.encoder(tokenizer, truncation)
-        assert isinstance(short, encoding._Direct) and short._by_stretch == by_stretch
+        assert isinstance(short, encoding.Direct) and short._by_stretch == by_stretch
 
         @settings(max_examples=100, deadline=None)
         @given(
@@ -550,7 +550,7 @@ class TestHuggingFace:
     def test_a_tokenizer_that_pads_on_the_left_is_asked_as_usual(self) -> None:
         _, tokenizer = tiny_bert()
         tokenizer.padding_side = "left"
-        assert isinstance(encoding.encoder(tokenizer, {}), encoding._Usual)
+        assert isinstance(encoding.encoder(tokenizer, {}), encoding.Usual)
 
     def test_a_device_that_is_not_there_is_named(self, bert_folder: Path) -> None:
         with pytest.raises(InputError, match=r"There is no device 'cuda:99' here; there is: cpu"):

@@ -3,9 +3,9 @@
 The tokenizers of transformers build dictionaries, offsets and type numbers for every text, which takes longer than
 cutting it. A *fast* tokenizer (nearly all are) has its own engine inside; asked directly it gives the same numbers in a
 fraction of the time, on all cores. And perturbed texts are made of few words: where a tokenizer cuts at spaces before
-it does anything else (BERT and its kin do), what stands between two spaces can be cut once and remembered. On one core
-that takes a third of the engine's time for perturbed texts and three quarters for documents; so where there are many
-cores, the engine is asked.
+it does anything else (BERT and its kin do), what stands between two spaces can be cut once and remembered. Texts that
+come spelled (``types.Spelled``) are then put together from what is remembered, thousands at a time, and never written.
+So are others on one core; where there are many cores, the engine is asked.
 
 A tokenizer without an engine, or one that marks texts in a way of its own, is asked as usual.
 """
@@ -14,13 +14,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-Encode = Callable[[Sequence[str]], Mapping[str, Any]]
+from anchorscope.types import Spelled
+
+Inputs = Mapping[str, Any]
+"""The tensors (texts, pieces) that a model reads, by name."""
+
+Batch = tuple[NDArray[np.intp], Inputs]
+"""The numbers of some texts, and their inputs."""
 
 PROBE = ["a", "two  words, [MASK]it\u00e9?\n", ""]
 """Texts of different lengths, on which the short way is compared with the usual one."""
@@ -30,35 +38,47 @@ LOCAL_NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD"
 """Kinds of pre-tokenizers that drop spaces, and of normalizers to which a space is a border."""
 
 MANY_CORES = 8
-"""An eighth of the engine's time on one core is less than it takes to put a text together from what is remembered."""
+"""An eighth of the engine's time on one core is less than it takes to cut a text at its spaces."""
 
 REMEMBERED = 1 << 20
 """Stretches between spaces that are remembered, before all are forgotten."""
 
 
-def encoder(tokenizer: Any, truncation: Mapping[str, Any], *, pinned: bool = False) -> Encode:
-    """A function from texts to tensors (texts, pieces); ``pinned``: in memory from which a card reads by itself."""
+def encoder(tokenizer: Any, truncation: Mapping[str, Any], *, pinned: bool = False) -> Usual | Direct:
+    """What makes tensors (texts, pieces) of texts; ``pinned``: in memory from which a card reads by itself."""
+    usual = Usual(tokenizer, truncation)
     if tokenizer.is_fast and tokenizer.pad_token_id is not None:
-        direct = _Direct(tokenizer, truncation, pinned)
-        if direct.agrees_with(_Usual(tokenizer, truncation)):
+        direct = Direct(tokenizer, truncation, pinned)
+        if direct.agrees_with(usual):
             return direct
-    return _Usual(tokenizer, truncation)
+    return usual
 
 
-class _Usual:
+def batches(encode: Usual | Direct, texts: Sequence[str], size: int) -> Iterator[Batch]:
+    """Texts of like length together, so that there is little padding."""
+    if isinstance(texts, Spelled) and isinstance(encode, Direct) and encode.spells:
+        yield from encode.batches(texts, size)
+        return
+    written = list(texts)
+    by_length = np.argsort([len(text) for text in written], kind="stable")
+    for start in range(0, len(written), size):
+        batch = by_length[start : start + size]
+        yield batch, encode([well_formed(written[number]) for number in batch])
+
+
+class Usual:
     """The tokenizer as transformers calls it."""
 
     def __init__(self, tokenizer: Any, truncation: Mapping[str, Any]) -> None:
         self._tokenizer, self._truncation = tokenizer, dict(truncation)
 
-    def __call__(self, texts: Sequence[str]) -> Mapping[str, Any]:
-        encoded: Mapping[str, Any] = self._tokenizer(
-            list(texts), padding=len(texts) > 1, return_tensors="pt", **self._truncation
-        )
+    def __call__(self, texts: Sequence[str]) -> Inputs:
+        """The inputs of one batch."""
+        encoded: Inputs = self._tokenizer(list(texts), padding=len(texts) > 1, return_tensors="pt", **self._truncation)
         return encoded
 
 
-class _Direct:
+class Direct:
     """The engine inside a fast tokenizer: numbers only, padded on the right."""
 
     def __init__(self, tokenizer: Any, truncation: Mapping[str, Any], pinned: bool) -> None:
@@ -71,35 +91,69 @@ class _Direct:
         self._engine.no_truncation()
         self._cut = getattr(self._engine, "encode_batch_fast", self._engine.encode_batch)
         self._limit = truncation.get("max_length")
-        self._by_stretch = (os.cpu_count() or 1) < MANY_CORES and _cuts_at_spaces(json.loads(described))
+        self.spells = _cuts_at_spaces(json.loads(described))
+        self._by_stretch = self.spells and (os.cpu_count() or 1) < MANY_CORES
         self._known: dict[str, list[int]] = {}
         self._begin, self._end = self._frame()
-        if self._limit and not self._by_stretch:
-            self._engine.enable_truncation(self._limit)
 
-    def __call__(self, texts: Sequence[str]) -> Mapping[str, Any]:
+    def __call__(self, texts: Sequence[str]) -> Inputs:
+        """The inputs of one batch."""
+        pieces = self._put_together(_spelled(texts)) if self._by_stretch else self._asked(texts)
+        return self._padded(pieces, np.arange(len(texts)))
+
+    def batches(self, texts: Spelled, size: int) -> Iterator[Batch]:
+        """Texts of like length together, for a tokenizer that ``spells``."""
+        pieces = self._put_together(texts)
+        by_length = np.argsort(pieces.lengths, kind="stable")
+        for start in range(0, len(texts), size):
+            batch = by_length[start : start + size]
+            yield batch, self._padded(pieces, batch)
+
+    def _asked(self, texts: Sequence[str]) -> _Pieces:
+        """The pieces of texts, cut by the engine."""
+        return _Pieces.of([line.ids for line in self._cut(list(texts), add_special_tokens=False)])
+
+    def _put_together(self, texts: Spelled) -> _Pieces:
+        """The pieces of texts, put together from those of their stretches."""
+        numbers = np.frombuffer(b"".join(texts.numbers), np.int32)
+        counts = np.array([len(line) for line in texts.numbers]) // numbers.itemsize
+        used = np.zeros(len(texts.stretches), bool)
+        used[numbers] = True
+        stretches = _Pieces.of(self._remembered([texts.stretches[number] for number in np.flatnonzero(used).tolist()]))
+        places = (np.cumsum(used) - 1)[numbers]
+        flat = stretches.flat[_ranges(stretches.starts[places], stretches.lengths[places])]
+        ends = np.cumsum(counts)
+        lengths = np.add.reduceat(stretches.lengths[places], ends - counts)
+        return _Pieces(flat, np.cumsum(lengths) - lengths, lengths)
+
+    def _remembered(self, stretches: Sequence[str]) -> list[list[int]]:
+        """The pieces of each stretch."""
+        if len(self._known) + len(stretches) > REMEMBERED:
+            self._known.clear()
+        new = [stretch for stretch in stretches if stretch not in self._known]
+        cut = self._cut([well_formed(stretch) for stretch in new], add_special_tokens=False)
+        self._known.update(zip(new, (line.ids for line in cut)))
+        return [self._known[stretch] for stretch in stretches]
+
+    def _padded(self, pieces: _Pieces, numbers: NDArray[np.intp]) -> Inputs:
+        """The pieces of some texts as tensors, cut at the longest input, with what stands before and behind."""
         import torch
 
-        lines = self._stretch_by_stretch(texts) if self._by_stretch else [e.ids for e in self._cut(list(texts))]
-        lengths = np.array([len(line) for line in lines])
-        attention = np.arange(lengths.max(initial=1)) < lengths[:, None]
-        pieces = np.full(attention.shape, self._pad, np.int64)
-        pieces[attention] = np.fromiter(chain.from_iterable(lines), np.int64, int(lengths.sum()))
-        arrays = {"input_ids": pieces, "attention_mask": attention.astype(np.int64)}
+        n_begin, n_end = len(self._begin), len(self._end)
+        lengths = pieces.lengths[numbers]
+        if self._limit:
+            lengths = np.minimum(lengths, self._limit - n_begin - n_end)
+        width = int(lengths.max())
+        table = np.full((len(numbers), n_begin + width + n_end), self._pad, np.int64)
+        table[:, :n_begin] = self._begin
+        table[:, n_begin : n_begin + width][np.arange(width) < lengths[:, None]] = pieces.flat[
+            _ranges(pieces.starts[numbers], lengths)
+        ]
+        table[np.arange(len(numbers))[:, None], n_begin + lengths[:, None] + np.arange(n_end)] = self._end
+        attention = np.arange(table.shape[1]) < (n_begin + lengths + n_end)[:, None]
+        arrays = {"input_ids": table, "attention_mask": attention.astype(np.int64)}
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         return {name: tensor.pin_memory() for name, tensor in tensors.items()} if self._pinned else tensors
-
-    def _stretch_by_stretch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The numbers of each text, put together from what stands between its spaces."""
-        cut = [text.split(" ") for text in texts]
-        new = list({stretch for stretches in cut for stretch in stretches} - self._known.keys())
-        if len(self._known) + len(new) > REMEMBERED:
-            self._known.clear()
-            new = list({stretch for stretches in cut for stretch in stretches})
-        self._known.update(zip(new, (e.ids for e in self._cut(new, add_special_tokens=False))))
-        room = self._limit - len(self._begin) - len(self._end) if self._limit else None
-        inner = ([*chain.from_iterable(map(self._known.__getitem__, stretches))][:room] for stretches in cut)
-        return [[*self._begin, *line, *self._end] for line in inner]
 
     def _frame(self) -> tuple[list[int], list[int]]:
         """What stands before and behind every text."""
@@ -107,7 +161,7 @@ class _Direct:
         start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), 0)
         return framed[:start], framed[start + len(bare) :]
 
-    def agrees_with(self, usual: _Usual) -> bool:
+    def agrees_with(self, usual: Usual) -> bool:
         """Whether the model would read the same: the same numbers, and no others that matter."""
         expected, found = dict(usual(PROBE)), self(PROBE)
         types = expected.pop("token_type_ids", None)
@@ -116,6 +170,50 @@ class _Direct:
             and all(expected[name].tolist() == found[name].tolist() for name in found)
             and (types is None or not bool(types.any()))
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pieces:
+    """The pieces of many texts, one after another; those of text t are ``flat[starts[t]:][:lengths[t]]``."""
+
+    flat: NDArray[np.int64]
+    starts: NDArray[np.intp]
+    lengths: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, lines: Sequence[Sequence[int]]) -> _Pieces:
+        """The same of lists."""
+        lengths = np.array([len(line) for line in lines], np.intp)
+        flat = np.fromiter(chain.from_iterable(lines), np.int64, int(lengths.sum()))
+        return cls(flat, np.cumsum(lengths) - lengths, lengths)
+
+
+def _ranges(starts: NDArray[np.intp], lengths: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The numbers from each start on, as many as its length says.
+
+    >>> _ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+
+
+def _spelled(texts: Sequence[str]) -> Spelled:
+    """Texts by the stretches between their spaces."""
+    lines = [text.split(" ") for text in texts]
+    numbers = {stretch: number for number, stretch in enumerate(dict.fromkeys(chain.from_iterable(lines)))}
+    flat = np.fromiter(map(numbers.__getitem__, chain.from_iterable(lines)), np.int32).tobytes()
+    ends = np.cumsum([4 * len(line) for line in lines]).tolist()
+    return Spelled([*numbers], [flat[start:end] for start, end in pairwise((0, *ends))])
+
+
+def well_formed(text: str) -> str:
+    """A text that tokenizers accept: lone surrogates become U+FFFD.
+
+    >>> well_formed("a\\ud800b")
+    'a\ufffdb'
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _cuts_at_spaces(described: Mapping[str, Any]) -> bool:

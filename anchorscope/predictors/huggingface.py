@@ -6,7 +6,7 @@
 Texts are sorted by length, so that a batch holds little padding, and cut at the longest input that the model takes;
 the softmax of the logits is taken in double precision. Padding reaches the last digits: one text can differ in the
 sixth digit between two batches. On a GPU the model computes in bfloat16, which reaches the third digit, and the next
-batch is cut into pieces while the card works on this one.
+batch is made while the card works on this one.
 
 A folder is read without a network and without running code of its own: configuration, tokenizer and safetensors.
 Weights in pytorch_model.bin are pickles, and are refused. So is what transformers would make up with no more than a
@@ -16,7 +16,7 @@ log message: a classification head or a vocabulary that the folder does not hold
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,11 @@ from anchorscope.answers import answered
 from anchorscope.devices import answering, checked_device, is_card, on_device, to_device
 from anchorscope.errors import InputError, ModelFileError
 from anchorscope.folders import load
-from anchorscope.predictors.encoding import encoder
+from anchorscope.predictors.encoding import Batch, batches, encoder, well_formed
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed
+from anchorscope.types import Spelled
 
 BATCH_SIZE = 32
 """Texts in a batch: about where a CPU is fastest."""
@@ -88,33 +89,36 @@ class HuggingFacePredictor:
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
-        return answered(self._rows, texts, self.labels)
+        return answered(lambda texts: self.begin(texts)(), texts, self.labels)
 
-    def _rows(self, texts: list[str]) -> NDArray[np.float64]:
+    def begin(self, texts: Sequence[str]) -> Callable[[], NDArray[np.float64]]:
+        """Begin to answer; what comes back is called for the probabilities (texts, labels), and waits for them."""
         torch = _package("torch")
-        by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-        batches = [by_length[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
-        groups = ([_well_formed(texts[number]) for number in batch] for batch in batches)
-        with answering(self.device):  # nothing is waited for until all batches are on their way
-            logits = [self._logits(inputs) for inputs in self._encoded(groups)]
-            probabilities = torch.cat(logits).double().softmax(dim=-1).cpu().numpy()
-        rows = np.empty((len(texts), len(self.labels)))
-        rows[by_length] = probabilities
-        return rows
+        numbers, logits = [], []
+        with answering(self.device):  # a card is given all batches, and is not waited for
+            for batch, inputs in self._batches(texts):
+                numbers.append(batch)
+                logits.append(self._logits(inputs))
+            copied = _copy(torch.cat(logits).double().softmax(dim=-1))
 
-    def _encoded(self, groups: Iterator[list[str]]) -> Iterator[Mapping[str, Any]]:
-        """The groups as pieces; for a card, those of the next group are made while it works."""
-        if not is_card(self.device):
-            yield from map(self.encode, groups)
+        def answer() -> NDArray[np.float64]:
+            rows = np.empty((len(texts), len(self.labels)))
+            rows[np.concatenate(numbers)] = copied()
+            return rows
+
+        return answer
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[Batch]:
+        """The inputs of all texts; for a card, the next ones are cut while it works."""
+        made = batches(self.encode, texts, self.batch_size)
+        if not is_card(self.device) or isinstance(texts, Spelled):
+            yield from made
             return
         with ThreadPoolExecutor(1) as beside:
-            waiting: deque[Any] = deque()
-            for group in groups:
-                waiting.append(beside.submit(self.encode, group))
-                if len(waiting) > AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            waiting = deque(beside.submit(next, made, None) for _ in range(AHEAD))
+            while batch := waiting.popleft().result():
+                waiting.append(beside.submit(next, made, None))
+                yield batch
 
     def _logits(self, inputs: Mapping[str, Any]) -> Any:
         on_device = {name: tensor.to(self.device, non_blocking=True) for name, tensor in inputs.items()}
@@ -162,7 +166,7 @@ class PipelinePredictor:
 
     def _rows(self, texts: list[str]) -> list[list[float]]:
         answers = self.pipeline(
-            [_well_formed(text) for text in texts],
+            [well_formed(text) for text in texts],
             top_k=None,
             batch_size=_batch_size(self.pipeline.tokenizer, BATCH_SIZE),
             **self.settings,
@@ -174,6 +178,20 @@ class PipelinePredictor:
 def _ready(model: Any, tokenizer: Any, device: str) -> tuple[Any, Any]:
     """The model on its device, and what makes its inputs from texts."""
     return to_device(model, device), encoder(tokenizer, _truncation(model, tokenizer), pinned=is_card(device))
+
+
+def _copy(tensor: Any) -> Callable[[], NDArray[np.float64]]:
+    """Begin to copy a tensor to this side; what comes back waits for it, and for nothing that the card does later."""
+    copy = tensor.to("cpu", non_blocking=True)
+    done = _package("torch").cuda.current_stream(tensor.device).record_event() if tensor.is_cuda else None
+
+    def copied() -> NDArray[np.float64]:
+        if done is not None:
+            done.synchronize()
+        rows: NDArray[np.float64] = copy.numpy()
+        return rows
+
+    return copied
 
 
 def is_pipeline(model: Any) -> bool:
@@ -228,12 +246,3 @@ def _truncation(model: Any, tokenizer: Any) -> dict[str, Any]:
 def _batch_size(tokenizer: Any, wanted: int) -> int:
     """Without a padding token, texts of different lengths cannot share a batch."""
     return wanted if tokenizer.pad_token_id is not None else 1
-
-
-def _well_formed(text: str) -> str:
-    """A text that tokenizers accept: lone surrogates become U+FFFD.
-
-    >>> _well_formed("a\\ud800b")
-    'a\ufffdb'
-    """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
