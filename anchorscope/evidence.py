@@ -18,7 +18,7 @@ from anchorscope.collection import Collection
 from anchorscope.errors import AnchorscopeError, ModelError
 from anchorscope.hiding import Hidden
 from anchorscope.ledger import Ledger
-from anchorscope.race import priority
+from anchorscope.race import priorities
 from anchorscope.schedule import Engine, Sampling
 from anchorscope.types import Cost, Perturbator, Predictor, Snapshot, Term, Unit
 
@@ -157,8 +157,8 @@ def aopc_curves(
         ours = np.flatnonzero(collection.predictions.labels == collection.labels.index(name)).tolist()
         if not ours or not explanation.terms:
             continue
-        ours.sort(key=lambda number: priority(seed, collection.documents[number].key))
-        texts = [collection.documents[number].text for number in ours[:AOPC_DOCUMENTS]]
+        order = np.argsort(priorities(seed, [collection.documents[number].key for number in ours]), kind="stable")
+        texts = [collection.documents[ours[place]].text for place in order[:AOPC_DOCUMENTS].tolist()]
         removals = Removals(predictor, texts, name)
         curve = removals.curve([term.term for term in explanation.terms])
         cost += Cost(predictor_texts=removals.n_texts)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError
 from anchorscope.progress import Progress
-from anchorscope.race import priority
+from anchorscope.race import priorities
 from anchorscope.recount import Verdicts
 from anchorscope.rows import defensive, of_kinds, read_costs, read_json, read_meta, read_verdicts, reading
 from anchorscope.settings import Settings
@@ -99,8 +99,9 @@ class FinishedRun:
 
     def _within_prefixes(self, verdicts: Verdicts) -> Verdicts:
         seed = self.meta["settings"]["seed"]
-        keys = self._db.execute("SELECT number, key FROM documents WHERE number IN (SELECT document FROM verdicts)")
-        order = {number: priority(seed, key) for number, key in keys}
+        rows = self._db.execute("SELECT number, key FROM documents WHERE number IN (SELECT document FROM verdicts)")
+        keys = dict(of_kinds(rows, int, str))
+        order = dict(zip(keys, priorities(seed, list(keys.values())).tolist()))
         prefixes = {(label, term): n for label, term, n in self._db.execute("SELECT * FROM prefixes")}
         return verdicts.within(prefixes, order)
 

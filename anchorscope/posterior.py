@@ -128,13 +128,14 @@ def _fitted(prior: Prior, known: Evidence, within: float) -> Prior:
 def draw_totals(evidence: Evidence, prior: Prior, generator: np.random.Generator, n: int = N_DRAWS) -> Floats:
     """Draws (n, words) of every word's total over all its documents."""
     m, s, left, shape = evidence.tested, evidence.total, evidence.left, (n, len(evidence.tested))
-    chance, kind = generator.random(shape), np.zeros(shape, np.intp)
+    chance, kind = generator.random(shape), np.zeros(shape, np.int8)
     for reached in np.cumsum(_kinds(evidence, prior), axis=1).T[:-1]:
         kind += chance > reached
+    spread = prior.spread[kind]
     squares = PRIOR_TESTS * prior.within[kind] + evidence.scatter
     variance = squares / generator.chisquare(_freedom(evidence), shape)
-    precision = 1 / prior.spread[kind] + m / variance
-    mu = (prior.centre / prior.spread[kind] + s / variance) / precision
+    precision = 1 / spread + m / variance
+    mu = (prior.centre / spread + s / variance) / precision
     return s + left * mu + np.sqrt(left**2 / precision + left * variance) * generator.standard_normal(shape)
 
 

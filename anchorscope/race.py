@@ -14,6 +14,7 @@ everything is tested: then the race equals the exhaustive scan exactly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import islice
 
@@ -45,9 +46,7 @@ class Race:
         self._collection, self._settings = collection, settings
         self._known = collection.tally()
         self._label_of = collection.predictions.labels
-        order = np.argsort(
-            np.array([priority(settings.seed, d.key) for d in collection.documents], np.uint64), kind="stable"
-        )
+        order = np.argsort(priorities(settings.seed, [d.key for d in collection.documents]), kind="stable")
         order = order[np.diff(collection.first_occurrence)[order] > 0]
         by_label = [order[self._label_of[order] == label] for label in range(len(collection.labels))]
         self._start = [documents[:START] for documents in by_label]
@@ -188,6 +187,11 @@ class Race:
         return Unit(document, text, label, (EMPTY, *positions), (self._settings.tau,) * (1 + len(positions)))
 
 
-def priority(seed: int, key: str) -> int:
-    """The priority of a document: a hash, so it says nothing about the document."""
-    return int.from_bytes(blake2b(f"{seed} race {key}".encode(), digest_size=8).digest(), "big")
+def priorities(seed: int, keys: Sequence[str]) -> NDArray[np.uint64]:
+    """The priority of each document: a hash, so it says nothing about the document."""
+    begun, digests = blake2b(f"{seed} race ".encode(), digest_size=8), bytearray()
+    for key in keys:
+        of_key = begun.copy()
+        of_key.update(key.encode())
+        digests += of_key.digest()
+    return np.frombuffer(digests, ">u8").astype(np.uint64)

@@ -129,8 +129,10 @@ class Run:
         self._finished = False
         refuse_existing(folder, resume)
         check_workers(workers)
+        clock = _Clock()
         self._chosen, left_out = choose(documents.documents, settings)
         self._skipped = {**documents.skipped, **left_out}
+        self._choosing = clock.spent()
 
     def snapshots(self) -> Generator[Snapshot, None, None]:
         """Compute, and yield what is known after each round."""
@@ -191,7 +193,7 @@ class Run:
         if journal:
             journal.write_collection(collection)
         self._warn_of_labels_only()
-        yield from self._rounds(collection, journal, Cost(predictor_texts=len(chosen)), clock)
+        yield from self._rounds(collection, journal, self._choosing + Cost(predictor_texts=len(chosen)), clock)
 
     def _predictions(self, chosen: Sequence[Document], texts: Sequence[str], journal: Journal | None) -> Predictions:
         """What the model says of the documents; with a journal, written down in pieces and read from there."""

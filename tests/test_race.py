@@ -14,7 +14,7 @@ from anchorscope.collection import Collection, Predictions
 from anchorscope.errors import InputError
 from anchorscope.holders import Holders
 from anchorscope.progress import LEVEL, RACED
-from anchorscope.race import Race, priority
+from anchorscope.race import Race, priorities
 from anchorscope.settings import Settings, preset
 from anchorscope.tally import Tally
 from anchorscope.types import Document
@@ -116,7 +116,7 @@ def test_a_race_counts_prefixes_in_the_order_of_priority() -> None:
     strategy, tally, n_documents = corpus.run(settings(), max_rounds=6)
     assert 0 < n_documents < 500
     keys = [document.key for document in corpus.collection.documents]
-    order = np.argsort([priority(0, key) for key in keys])
+    order = np.argsort(priorities(0, keys))
     rank = np.empty(len(order), int)
     rank[order] = np.arange(len(order))
     for _, term, counted in strategy.prefixes():

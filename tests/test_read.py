@@ -1,5 +1,6 @@
 import bz2
 import codecs
+import gc
 import gzip
 import hashlib
 import json
@@ -414,3 +415,16 @@ def test_texts_and_labels_of_different_numbers():
 def test_no_usable_text(values):
     with pytest.raises(DocumentsError, match="There is no usable document"):
         read_texts(values)
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_reading_leaves_the_search_for_garbage_as_it_was(is_enabled):
+    was_enabled = gc.isenabled()
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        read_texts(["a text"])
+        with pytest.raises(DocumentsError):
+            read_texts([""])
+        assert gc.isenabled() == is_enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from runs import PLAIN, WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
 
+from anchorscope.collection import choose
 from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
 from anchorscope.estimate import estimate
 from anchorscope.finished import FinishedRun
@@ -91,6 +92,15 @@ def test_the_seconds_never_go_down() -> None:
     seen = finish(make_run(model=Slow(predictor().weights, bias=-0.05)), rounds=2)
     seconds = [s.cost.seconds for s in seen]
     assert seconds == sorted(seconds)
+
+
+def test_the_seconds_begin_with_the_choice_of_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(*given):  # type: ignore[no-untyped-def]
+        time.sleep(0.2)
+        return choose(*given)
+
+    monkeypatch.setattr("anchorscope.run.choose", slowly)
+    assert finish(make_run(), rounds=0)[0].cost.seconds >= 0.2
 
 
 def test_the_documents_of_the_cost_are_the_documents() -> None:
