@@ -22,7 +22,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from anchorscope.collection import LazyWords, check_labels, choose, find_candidates
 from anchorscope.read import Documents
@@ -111,7 +110,7 @@ def estimate(
     words = LazyWords(texts)
     perturbator.fit(words)
     some = words[:BATCH]
-    n_words = np.array([len(text) for text in some])
+    n_words = sum(map(len, some)) / len(some)
     n_samples = round(n_tested * samples_a_document(settings, n_tests=round(sizes.sum() / n_tested)))
     n_texts = len(chosen) + n_samples
     n_passes = round(_passes(settings, n_tested, n_samples, n_words, perturbator.knows_originals))
@@ -153,18 +152,16 @@ def samples_a_document(settings: Settings, *, n_tests: int) -> float:
     return float((np.ceil(samples.max(axis=1) / block) * block).mean())
 
 
-def _passes(
-    settings: Settings, n_tested: int, n_samples: int, n_words: NDArray[np.int64], knows_originals: bool
-) -> float:
-    """Texts for the perturbator; ``n_words`` are the lengths of some documents."""
-    own = n_tested * n_words.mean() if settings.keep == "own" and knows_originals else 0.0
+def _passes(settings: Settings, n_tested: int, n_samples: int, n_words: float, knows_originals: bool) -> float:
+    """Texts for the perturbator."""
+    own = n_tested * n_words if settings.keep == "own" and knows_originals else 0.0
     fills = {
-        "blind": min(n_tested, n_words.max()),  # a text for each length, of which there are hardly more
+        "blind": 1,
         "bank": n_tested * 2 * settings.bank_pairs,
         "one-pass": n_samples,
-        "one-by-one": n_samples * MASKED[settings.keep] * n_words.mean(),
+        "one-by-one": n_samples * MASKED[settings.keep] * n_words,
     }
-    return float(own + fills[settings.fill])
+    return own + fills[settings.fill]
 
 
 def _propose(perturbator: Perturbator, texts: Sequence[Words]) -> None:

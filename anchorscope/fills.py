@@ -6,8 +6,8 @@
     bank         (ours) a few pairs of complementary half-masks a document go through the perturbator once; every
                  position then has a few distributions under different contexts, and any number of samples
                  draws fresh masks and takes its words from them: 2 passes a pair, whatever the samples
-    blind        (ours) every position has one distribution: what the perturbator says of it in a text of as many words
-                 that are all masked. It depends on nothing but that number: 1 pass a length, whatever the documents
+    blind        (ours) every place of a text, counted from its nearer end, has one distribution for all documents: what
+                 the perturbator says of it where all words are masked. 1 pass, whatever the documents
 
 A filling is asked with blocks of samples of many documents and answers the vocabulary numbers of the fills,
 -1 where a word is kept. Equal requests to the perturbator that stand side by side are made once.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -42,8 +43,8 @@ REQUESTS = 512
 UNSEEN = "x"
 """What stands under a mask, where no word of the text may matter."""
 
-REMEMBERED_ROWS = 100_000
-"""Positions whose blind proposals are kept for the texts to come."""
+PLACES = 32
+"""Words of the masked text that blind fills are read from: beyond so few, a place further inside says the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,58 +187,74 @@ class Bank:
         return answer
 
 
-class Blind:
-    """One distribution a position, from a text of as many words that are all masked."""
+class Unseen:
+    """What a perturbator says of places in a text of which no word is known; it is asked once."""
 
-    def __init__(self, perturbator: Perturbator, by_length: dict[int, Proposals]) -> None:
-        self._perturbator, self._by_length = perturbator, by_length
+    def __init__(self, perturbator: Perturbator) -> None:
+        self._perturbator = perturbator
         self.n_passes = 0
+
+    @cached_property
+    def _edges_and_words(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """The cumulated probabilities of place p, raised by p, place after place; and the words that they end."""
+        blank = Words((UNSEEN,) * PLACES, ("", *[" "] * (PLACES - 1), ""))
+        proposals = self._perturbator.propose([blank], [np.ones(PLACES, bool)])
+        self.n_passes += 1
+        cumulated = np.cumsum(proposals.probabilities, axis=1, dtype=np.float64)
+        return (cumulated / cumulated[:, -1:] + np.arange(PLACES)[:, None]).ravel(), proposals.words.ravel()
+
+    def draw(self, places: NDArray[np.intp], chances: NDArray[np.float64]) -> NDArray[np.int32]:
+        """A word for each place."""
+        edges, words = self._edges_and_words
+        n = len(edges) // PLACES
+        found = np.searchsorted(edges, places + chances, side="right")
+        drawn: NDArray[np.int32] = words[np.clip(found, places * n, places * n + n - 1)]
+        return drawn
+
+
+class Blind:
+    """One distribution a place, the same for all documents: as if no word of the text were known."""
+
+    def __init__(self, unseen: Unseen) -> None:
+        self._unseen, self._told = unseen, unseen.n_passes
+
+    @property
+    def n_passes(self) -> int:
+        """The one pass, if it had not been made before."""
+        return self._unseen.n_passes - self._told
 
     def fill(self, blocks: Sequence[Block]) -> list[Fills]:
         """Vocabulary numbers (samples, words) for each block."""
-        for some in _chunks(sorted({len(block.words) for block in blocks} - self._by_length.keys()), REQUESTS):
-            self._ask(some)
-        answers = [self._draw_fills(block) for block in blocks]
-        if sum(self._by_length) > REMEMBERED_ROWS:
-            self._by_length.clear()
-        return answers
-
-    def _ask(self, lengths: Sequence[int]) -> None:
-        self.n_passes += len(lengths)
-        texts = [Words((UNSEEN,) * n, ("", *[" "] * (n - 1), "")) for n in lengths]
-        proposals, start = self._perturbator.propose(texts, [np.ones(n, bool) for n in lengths]), 0
-        for n in lengths:
-            rows = slice(start, start + n)
-            self._by_length[n] = Proposals(proposals.words[rows], proposals.probabilities[rows])
-            start += n
+        return [self._draw_fills(block) for block in blocks]
 
     def _draw_fills(self, block: Block) -> Fills:
         samples, positions = np.nonzero(~block.draws.kept)
         answer = np.full(block.draws.kept.shape, KEPT, np.int32)
-        answer[samples, positions] = pick(
-            self._by_length[len(block.words)], positions, block.draws.fill[samples, positions]
-        )
+        places = _places(len(block.words))[positions]
+        answer[samples, positions] = self._unseen.draw(places, block.draws.fill[samples, positions])
         return answer
+
+
+def _places(n_words: int) -> NDArray[np.intp]:
+    """Where the words of a text stand in one of PLACES words: as far from the nearer end, or else in its middle.
+
+    >>> _places(3).tolist(), _places(40).tolist()[12:28] == [12, 13, 14, *[15] * 5, *[16] * 5, 17, 18, 19]
+    ([0, 1, 31], True)
+    """
+    from_start = np.arange(n_words)
+    from_end, middle = from_start[::-1], PLACES // 2 - 1
+    return np.where(from_start <= from_end, np.minimum(from_start, middle), PLACES - 1 - np.minimum(from_end, middle))
 
 
 Filling = OnePass | OneByOne | Bank | Blind
 
 
 def filling(
-    name: str,
-    perturbator: Perturbator,
-    *,
-    seed: int,
-    bank_pairs: int,
-    bank_draw: str,
-    by_length: dict[int, Proposals] | None = None,
+    name: str, perturbator: Perturbator, unseen: Unseen, *, seed: int, bank_pairs: int, bank_draw: str
 ) -> Filling:
-    """A fresh filling by name; it counts its passes, and a bank keeps what it was told until it is dropped.
-
-    What a blind one is told of each length stays in ``by_length`` for the next.
-    """
+    """A fresh filling by name; it counts its passes, and a bank keeps what it was told until it is dropped."""
     if name == "blind":
-        return Blind(perturbator, {} if by_length is None else by_length)
+        return Blind(unseen)
     if name == "bank":
         return Bank(perturbator, seed=seed, n_pairs=bank_pairs, draw=bank_draw)
     return OneByOne(perturbator) if name == "one-by-one" else OnePass(perturbator)

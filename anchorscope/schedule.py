@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from anchorscope import streams
 from anchorscope.anchor import Test
 from anchorscope.answers import answered
-from anchorscope.fills import Block, Filling, filling, original_probabilities
+from anchorscope.fills import Block, Filling, Unseen, filling, original_probabilities
 from anchorscope.lexicon import Lexicon
 from anchorscope.types import (
     EMPTY,
@@ -31,7 +31,6 @@ from anchorscope.types import (
     Cost,
     Perturbator,
     Predictor,
-    Proposals,
     Spelled,
     Unit,
     Verdict,
@@ -75,7 +74,7 @@ class Engine:
     def __init__(self, predictor: Predictor, perturbator: Perturbator, sampling: Sampling, test: Test) -> None:
         self._predictor, self._perturbator, self._sampling, self._test = predictor, perturbator, sampling, test
         self._lexicon = Lexicon(perturbator)
-        self._by_length: dict[int, Proposals] = {}
+        self._unseen = Unseen(perturbator)
 
     def judge(self, units: Sequence[Unit]) -> tuple[list[Verdict], Cost]:
         """The verdicts of all units, in their order, and what they took (without the time)."""
@@ -139,10 +138,10 @@ class Engine:
         return filling(
             s.fill,
             self._perturbator,
+            self._unseen,
             seed=s.seed,
             bank_pairs=s.bank_pairs,
             bank_draw=s.bank_draw,
-            by_length=self._by_length,
         )
 
     def _present(self, words: Sequence[Words], kept: NDArray[np.bool_], fills: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from anchorscope.anchor import Test
-from anchorscope.fills import Filling, filling
+from anchorscope.fills import Bank, Filling
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.schedule import Engine, Sampling
 from anchorscope.types import Perturbator, Predictor, Unit
@@ -44,7 +44,7 @@ class OtherBank(Engine):
 
     def _filling(self) -> Filling:
         s = self._sampling
-        return filling(s.fill, self._perturbator, seed=self.bank_seed, bank_pairs=s.bank_pairs, bank_draw=s.bank_draw)
+        return Bank(self._perturbator, seed=self.bank_seed, n_pairs=s.bank_pairs, draw=s.bank_draw)
 
 
 def judged(models: tuple[Predictor, Perturbator], sampling: Sampling, test: Test, units: list[Unit], bank: int) -> Any:

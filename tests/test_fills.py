@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from anchorscope import fills
-from anchorscope.fills import KEPT, Bank, Blind, Block, OneByOne, OnePass, filling, original_probabilities, pick
+from anchorscope.fills import (
+    KEPT,
+    PLACES,
+    Bank,
+    Blind,
+    Block,
+    OneByOne,
+    OnePass,
+    Unseen,
+    filling,
+    original_probabilities,
+    pick,
+)
 from anchorscope.lexicon import Lexicon
 from anchorscope.streams import Draws, draw, half_masks
 from anchorscope.types import Proposals, Words
@@ -298,43 +310,50 @@ def test_a_bank_does_not_depend_on_how_many_texts_are_handed_over_at_once(limit:
 # --- blind ---
 
 
-def test_blind_fills_take_one_pass_a_length_and_see_no_word() -> None:
-    parrot, remembered = Parrot(), {}
-    blind = Blind(parrot, remembered)
+class Ruler(Parrot):
+    """Proposes the number of the position, or with a quarter of the probability the one after it."""
+
+    vocabulary = tuple(f"w{i}" for i in range(PLACES + 1))
+
+    def propose(self, texts: Sequence[Words], masks: Sequence[np.ndarray]) -> Proposals:
+        answer = super().propose(texts, masks)
+        return Proposals(answer.words // 2 + np.array([0, 1], np.int32), answer.probabilities)
+
+
+def test_blind_fills_take_one_pass_and_see_no_word() -> None:
+    parrot = Ruler()
+    unseen = Unseen(parrot)
+    blind = Blind(unseen)
     blind.fill([random_block("a b c d", 0), random_block("d c b a", 0), random_block("b c d", 0)])
-    assert blind.n_passes == 2
-    assert [mask for _, mask in parrot.asked] == [(True,) * 3, (True,) * 4]
-    assert not {word for words, _ in parrot.asked for word in words} & set(VOCABULARY)
-    again = Blind(parrot, remembered)
-    again.fill([random_block("a c a c", 1)])
-    assert again.n_passes == 0
+    ((words, mask),) = parrot.asked
+    assert all(mask) and not set(words) & set(VOCABULARY)
+    assert (blind.n_passes, Blind(unseen).n_passes) == (1, 0)
 
 
-def test_blind_fills_give_each_position_its_own_proposals() -> None:
+def test_a_blind_fill_is_drawn_for_its_place() -> None:
+    """Of 4 words the first two are counted from the start, the last two from the end."""
     request = random_block("a b c d", 0, 3000)
-    (found,) = Blind(Parrot(), {}).fill([request])
+    (found,) = Blind(Unseen(Ruler())).fill([request])
     assert ((found == KEPT) == request.draws.kept).all()
-    for position in range(4):
+    for position, place in enumerate((0, 1, PLACES - 2, PLACES - 1)):
         drawn = found[~request.draws.kept[:, position], position]
-        counts = [(drawn == 2 * position).sum(), (drawn == 2 * position + 1).sum()]
+        counts = [(drawn == place).sum(), (drawn == place + 1).sum()]
         assert sum(counts) == len(drawn)
         assert chisquare(counts, len(drawn) * np.array([0.75, 0.25])).pvalue > 0.001
 
 
-def test_blind_fills_are_asked_again_once_too_many_are_remembered(monkeypatch) -> None:
-    blocks = [random_block(text, 0) for text in ("a b", "a b c", "a b c d")]
-    whole = Blind(Parrot(), {}).fill(blocks)
-    monkeypatch.setattr(fills, "REMEMBERED_ROWS", 4)
-    blind = Blind(Parrot(), {})
-    parts = [blind.fill([each])[0] for each in [*blocks, blocks[0]]]
-    assert all((one == other).all() for one, other in zip(whole, parts, strict=False))
-    assert blind.n_passes == 4
+@pytest.mark.parametrize("place", range(PLACES))
+def test_a_blind_draw_passes_the_cumulated_probability_and_stays_at_its_place(place: int) -> None:
+    """3/4 and 1/4: chances below .75 take the first, the others the second, even the last number below 1."""
+    chances = np.array([0.0, 0.74, 0.76, np.nextafter(1.0, 0.0)])
+    drawn = Unseen(Ruler()).draw(np.full(4, place), chances)
+    assert drawn.tolist() == [place, place, place + 1, place + 1]
 
 
 @pytest.mark.parametrize("name", ["blind", "bank", "one-pass", "one-by-one"])
 def test_kept_words_are_left_alone_by_every_filling(name: str) -> None:
-    request = random_block("a b c d", 5, 40)
-    found = filling(name, Parrot(), seed=0, bank_pairs=2, bank_draw="position").fill([request])[0]
+    parrot, request = Parrot(), random_block("a b c d", 5, 40)
+    found = filling(name, parrot, Unseen(parrot), seed=0, bank_pairs=2, bank_draw="position").fill([request])[0]
     assert np.array_equal(found == KEPT, request.draws.kept)
 
 
