@@ -1,10 +1,12 @@
 """Anchorscope, LIME and SHAP on a folder that the peers read too.
 
     python -m benchmarks.peer_own FOLDER ANSWER.json --way judge|scan|race|lime|shap [--perturbator embedded|corpus]
+        [--fill blind|bank]
 
 ``judge`` tests every position that is asked for, and nothing else: what the peers do, token for token. ``scan`` and
 ``race`` are whole runs over the folder's documents, candidates chosen by the run: reading, predicting and indexing are
-on the clock. LIME and SHAP weigh every word of every document. Loading of models is off the clock everywhere.
+on the clock, and so is the one pass of blind fills. LIME and SHAP weigh every word of every document. Loading of models
+is off the clock everywhere.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from anchorscope.predictors import as_predictor
 from anchorscope.read import read_texts
 from anchorscope.run import Run
 from anchorscope.schedule import Engine
-from anchorscope.settings import preset
+from anchorscope.settings import STRATEGIES, Settings, preset
 from anchorscope.types import Cost, Perturbator, Predictor, Unit
 from anchorscope.words import split
 from benchmarks.peer_folder import Judged, Meter, read_task, write_answer
@@ -54,11 +56,11 @@ def judge(documents: list[Judged], predictor: Predictor, engine: Engine) -> tupl
 
 
 def explain(
-    documents: list[Judged], predictor: Predictor, perturbator: Perturbator, strategy: str
+    documents: list[Judged], predictor: Predictor, perturbator: Perturbator, settings: Settings
 ) -> tuple[dict[str, list[str]], Cost]:
     """The terms of each label, and what they took."""
     texts = [document.text for document in documents]
-    run = Run(read_texts(texts), predictor, perturbator, preset("fast", strategy=strategy))
+    run = Run(read_texts(texts), predictor, perturbator, settings)
     *_, last = run.snapshots()
     return {label: [t.term for t in one.terms] for label, one in last.explanations.items()}, last.cost
 
@@ -92,10 +94,12 @@ def main() -> None:
     parser.add_argument("answer", type=Path)
     parser.add_argument("--way", choices=WAYS, default="judge")
     parser.add_argument("--perturbator", default="embedded")
+    parser.add_argument("--fill", choices=("blind", "bank"), default="blind")
     arguments = parser.parse_args()
     documents, classifier = read_task(arguments.folder)
     predictor = as_predictor(classifier.model)
-    settings = preset("fast")
+    strategy = {"strategy": arguments.way} if arguments.way in STRATEGIES else {}
+    settings = preset("fast", fill=arguments.fill, **strategy)
     answer: dict[str, Any]
     if arguments.way in ("lime", "shap"):
         attribute(arguments.way, documents[:1], predictor)  # imports and first calls are off the clock
@@ -105,14 +109,14 @@ def main() -> None:
     else:
         perturbator = named_perturbator(arguments.perturbator, top_n=settings.top_n)
         perturbator.fit([split(document.text) for document in documents])
-        engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
-        judge(documents[:1], predictor, engine)
+        warm, engine = (Engine(predictor, perturbator, settings.sampling, settings.anchor_test) for _ in range(2))
+        judge(documents[:1], predictor, warm)
         with Meter() as meter:
             if arguments.way == "judge":
                 verdicts, cost = judge(documents, predictor, engine)
                 answer = {"verdicts": verdicts}
             else:
-                lists, cost = explain(documents, predictor, perturbator, arguments.way)
+                lists, cost = explain(documents, predictor, perturbator, settings)
                 answer = {"lists": lists, "tested_documents": cost.documents, "tests": cost.tests}
     texts, passes, samples = cost.predictor_texts, cost.perturbator_passes, cost.samples
     write_answer(arguments.answer, meter, texts=texts, passes=passes, samples=samples, **answer)

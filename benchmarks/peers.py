@@ -68,6 +68,7 @@ class Contender:
 REFERENCE = "anchorscope, same tokens"
 CONTENDERS: Mapping[str, Contender] = {
     REFERENCE: Contender(None, "peer_own", ("--way", "judge")),
+    "anchorscope, same tokens, bank": Contender(None, "peer_own", ("--way", "judge", "--fill", "bank")),
     "anchorscope, same tokens, corpus": Contender(None, "peer_own", ("--way", "judge", "--perturbator", "corpus")),
     "anchor-exp, own bound": Contender("anchor-exp", "peer_anchor_exp", ("--bound", "own")),
     "alibi, one anchor a document": Contender("alibi", "peer_alibi"),
