@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -213,7 +213,10 @@ class Unseen:
 
 
 class Blind:
-    """One distribution a place, the same for all documents: as if no word of the text were known."""
+    """One distribution a place, the same for all documents: as if no word of the text were known.
+
+    The blocks that are filled together have as many samples each.
+    """
 
     def __init__(self, unseen: Unseen) -> None:
         self._unseen, self._told = unseen, unseen.n_passes
@@ -225,16 +228,16 @@ class Blind:
 
     def fill(self, blocks: Sequence[Block]) -> list[Fills]:
         """Vocabulary numbers (samples, words) for each block."""
-        return [self._draw_fills(block) for block in blocks]
+        kept = np.hstack([block.draws.kept for block in blocks])
+        chances = np.hstack([block.draws.fill for block in blocks])
+        places = np.concatenate([_places(len(block.words)) for block in blocks])
+        answer = np.full(kept.shape, KEPT, np.int32)
+        samples, positions = np.nonzero(~kept)
+        answer[samples, positions] = self._unseen.draw(places[positions], chances[samples, positions])
+        return np.split(answer, np.cumsum([len(block.words) for block in blocks])[:-1], axis=1)
 
-    def _draw_fills(self, block: Block) -> Fills:
-        samples, positions = np.nonzero(~block.draws.kept)
-        answer = np.full(block.draws.kept.shape, KEPT, np.int32)
-        places = _places(len(block.words))[positions]
-        answer[samples, positions] = self._unseen.draw(places, block.draws.fill[samples, positions])
-        return answer
 
-
+@lru_cache(maxsize=512)
 def _places(n_words: int) -> NDArray[np.intp]:
     """Where the words of a text stand in one of PLACES words: as far from the nearer end, or else in its middle.
 
