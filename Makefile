@@ -16,20 +16,24 @@ browser:
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium fonts-noto-core fonts-noto-cjk; } >/dev/null 2>&1 \
 	  || { echo "The browser tests need chromium: apt-get install chromium fonts-noto-core fonts-noto-cjk"; exit 1; }
 
-# The tables of docs/performance.md: hours on one core, and gigabytes in .cache for the tools that we compare with.
-# DATA=FOLDER adds the tasks that come as files (benchmarks/tasks.py says which); without it there are the film reviews.
-# CORPUS=FOLDER adds the table of growth, from a folder of plain texts (benchmarks/growth.py).
+# The tables of docs/performance.md and docs/growth.md, as they are there: two hours on one core, and gigabytes in .cache for
+# the tools that we compare with. DATA=FOLDER adds the tasks that come as files (benchmarks/tasks.py says which); without it
+# there are the film reviews. CORPUS=FOLDER adds the table of growth, from a folder of plain texts (benchmarks/growth.py).
 DATA ?=
-TASKS := $(if $(DATA),--data $(DATA),--tasks rotten-tomatoes)
+ALL := $(if $(DATA),--data $(DATA),--tasks rotten-tomatoes)
+TWO := $(if $(DATA),--data $(DATA) --tasks rotten-tomatoes corona,--tasks rotten-tomatoes)
+ONCE := --once "paper's rule, all words" "exact kl, all words"
 bench: export OMP_NUM_THREADS := 1
 bench: .venv/test.installed
-	$(BIN)/python -m benchmarks.peers $(TASKS)
-	$(BIN)/python -m benchmarks.presets $(TASKS) --perturbator corpus
-	$(BIN)/python -m benchmarks.presets $(TASKS) --perturbator embedded --documents 24 --seeds 1 --min-occurrences 1
-	$(BIN)/python -m benchmarks.ideas $(TASKS) --perturbator corpus
-	$(BIN)/python -m benchmarks.ideas $(TASKS) --perturbator embedded --documents 100 --seeds 1 --min-occurrences 1
-	$(BIN)/python -m benchmarks.breakdown $(TASKS)
-	$(BIN)/python -m benchmarks.settled $(TASKS)
+	$(BIN)/python -m benchmarks.peers $(TWO) --few-documents 8
+	$(BIN)/python -m benchmarks.breakdown $(ALL)
+	$(BIN)/python -m benchmarks.breakdown $(ALL) --perturbator corpus
+	$(BIN)/python -m benchmarks.presets $(ALL) --perturbator corpus --documents 50 $(ONCE)
+	$(BIN)/python -m benchmarks.presets $(TWO) --documents 24 --seeds 1 --min-occurrences 1
+	$(BIN)/python -m benchmarks.ideas $(TWO) --perturbator corpus --documents 1000
+	$(BIN)/python -m benchmarks.ideas $(TWO) --documents 60 --seeds 1 --min-occurrences 1
+	$(if $(DATA),$(BIN)/python -m benchmarks.settled --data $(DATA))
+	$(BIN)/python -m benchmarks.settled --tasks rotten-tomatoes --occurrences 41000 410000 4100000
 	$(if $(CORPUS),$(BIN)/python -m benchmarks.growth --data $(CORPUS))
 	env -u OMP_NUM_THREADS $(BIN)/python -m benchmarks.first_answer
 
