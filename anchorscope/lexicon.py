@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.types import Perturbator, Spelled, Words
-from anchorscope.words import AS_IS, CAPITALISED, CAPITALS, case_of, compose, in_case, replace, term
+from anchorscope.words import AS_IS, CAPITALISED, CAPITALS, case_of, compose, in_case, stretches, term
 
 Fills = NDArray[np.int32]
 """Vocabulary numbers (samples, words); what stands where a word is kept is not read."""
@@ -120,7 +120,7 @@ class Lexicon:
         rows = [*map(tuple, numbers.tolist())]
         for row in {*rows}.difference(known):
             written = tuple(self._stretches.written[number] for number in row)
-            found = [self._stretches[stretch] for stretch in replace(Words(written, gaps), {}).split(" ")]
+            found = [self._stretches[stretch] for stretch in stretches(Words(written, gaps))]
             known[row] = (*found, *[NOTHING] * (len(row) - len(found)))
         return np.array([known[row] for row in rows], np.int32)
 
@@ -160,6 +160,9 @@ def _stretches_of(words: Words) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     >>> list(_stretches_of(Words(("So", "good", "!"), ("", " ", "", "\\n"))))
     [(0, 1, ('', '')), (1, 3, ('', '', '\\n'))]
     """
+    if words.gaps == ("", *" " * (len(words) - 1), ""):  # as most are
+        yield from ((position, position + 1, BETWEEN_SPACES) for position in range(len(words)))
+        return
     begin, gaps = 0, []
     for position, gap in enumerate(words.gaps):
         first, *more = gap.split(" ")

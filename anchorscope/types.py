@@ -9,7 +9,7 @@ The contracts are Protocols: a class of somebody else's fits without inheriting 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, overload, runtime_checkable
@@ -67,6 +67,13 @@ class Spelled(Sequence[str]):
         if isinstance(index, slice):
             return Spelled(self.stretches, self.numbers[index])
         return " ".join(map(self.stretches.__getitem__, memoryview(self.numbers[index]).cast("i")))
+
+    def __iter__(self) -> Iterator[str]:
+        found = [*map(self.stretches.__getitem__, memoryview(b"".join(self.numbers)).cast("i").tolist())]
+        end = 0
+        for numbers in self.numbers:
+            start, end = end, end + len(numbers) // 4
+            yield " ".join(found[start:end])
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from anchorscope.errors import InputError, ModelError, ModelFailedError
 from anchorscope.finished import FinishedRun
 from anchorscope.patience import LONGEST_ASKED, Patience, Patient, asked_wait, is_out_of_memory
 from anchorscope.predictors import as_predictor
+from anchorscope.types import BeginningPredictor, Spelled
 
 TEXTS = [f"text {number}" for number in range(100)]
 
@@ -64,6 +65,74 @@ def failing(first: int, error: BaseException) -> Scripted:
             raise error
 
     return Scripted(act)
+
+
+class Begun(Scripted):
+    """The same for one that begins; ``fails`` is where the first beginning fails: "begin", "answer" or nowhere."""
+
+    def __init__(self, fails: str = "", bad: bool = False) -> None:
+        super().__init__(lambda *_: None)
+        self.fails, self.bad, self.n_begun = fails, bad, 0
+
+    def begin(self, texts: Spelled) -> Callable[[], Any]:
+        self.n_begun += 1
+        if self.fails == "begin":
+            raise ConnectionError("away")
+        return lambda: self._answer(texts)
+
+    def _answer(self, texts: Spelled) -> Any:
+        if self.fails == "answer":
+            raise ConnectionError("away")
+        return np.tile([np.nan if self.bad else 0.25, 0.75], (len(texts), 1))
+
+
+SPELLED = Spelled(["text", "fine"], [np.array(row, np.int32).tobytes() for row in ([0], [1], [0, 1])])
+
+
+class TestBeginning:
+    def test_what_was_begun_is_answered_without_another_call(self) -> None:
+        model = Begun()
+        asked, _ = patient(model)
+        assert isinstance(asked, BeginningPredictor)
+        assert asked.begin(SPELLED)().tolist() == [[0.25, 0.75]] * 3
+        assert (model.n_begun, model.calls) == (1, [])
+
+    @pytest.mark.parametrize("fails", ["begin", "answer"])
+    def test_a_beginning_that_fails_is_followed_by_all_tries(self, fails: str) -> None:
+        model = Begun(fails)
+        asked, _ = patient(model)
+        assert asked.begin(SPELLED)().tolist() == [[0.25, 0.75]] * 3
+        assert (model.n_begun, model.calls) == (1, [3])
+
+    def test_a_bad_answer_names_the_text_and_is_not_asked_for_again(self) -> None:
+        model = Begun(bad=True)
+        asked, _ = patient(model)
+        with pytest.raises(ModelError, match=r"row for 'text' holds NaN"):
+            asked.begin(SPELLED)()
+        assert model.calls == []
+
+    def test_a_model_that_cannot_begin_is_not_begun_nor_is_one_with_a_timeout(self) -> None:
+        assert not isinstance(patient(Scripted(lambda *_: None))[0], BeginningPredictor)
+        assert not isinstance(patient(Begun(), timeout=5)[0], BeginningPredictor)
+
+    def test_it_begins_in_a_worker_process_too(self) -> None:
+        arrived = pickle.loads(pickle.dumps(Patient(WithoutScript(), Patience())))
+        assert arrived.begin(SPELLED)().tolist() == [[0.5, 0.5]] * 3
+        assert arrived.begin.func.__self__ is arrived
+
+
+class WithoutScript:
+    """One that begins, and can be pickled."""
+
+    labels = ("bad", "good")
+    has_probabilities = True
+    name = fingerprint = "without script"
+
+    def predict(self, texts: Sequence[str]) -> Any:
+        raise AssertionError("it has begun")
+
+    def begin(self, texts: Spelled) -> Callable[[], Any]:
+        return lambda: np.full((len(texts), 2), 0.5)
 
 
 class TestTries:

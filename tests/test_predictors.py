@@ -29,6 +29,7 @@ from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor, PipelinePredictor
 from anchorscope.predictors.scikit import ScikitPredictor
+from anchorscope.types import Spelled
 
 TEXTS = ["a great film", "a bad film", "great great", "bad", "not great at all", "a film"]
 TARGETS = ["good", "bad", "good", "bad", "bad", "good"]
@@ -546,6 +547,42 @@ class TestHuggingFace:
                 assert tensor.tolist() == usual[name].tolist(), name
 
         compare()
+
+    def test_spelled_texts_have_the_pieces_of_the_written_ones(self) -> None:
+        """Whatever their stretches are; in batches of 2, those of like length together, each text once."""
+        _, tokenizer = tiny_bert()
+        truncation = {"truncation": True, "max_length": 8}
+        encode = encoding.encoder(tokenizer, truncation)
+
+        @settings(max_examples=100, deadline=None)
+        @given(
+            st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=8), min_size=1, max_size=5),
+            st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=12), min_size=1, max_size=5),
+        )
+        @example(["great", "", "film,", "a\u0301\n", "[MASK]"], [[0, 1, 2], [1], [2, 4, 3, 0, 0, 0, 0], [3]])
+        def compare(stretches: list[str], rows: list[list[int]]) -> None:
+            numbers = [np.array(row, np.int32) % len(stretches) for row in rows]
+            texts = Spelled(stretches, [row.astype(np.int32).tobytes() for row in numbers])
+            asked = []
+            for batch, inputs in encoding.batches(encode, texts, 2):
+                usual = tokenizer([texts[i] for i in batch.tolist()], padding=True, return_tensors="pt", **truncation)
+                for name, tensor in inputs.items():
+                    assert tensor.tolist() == usual[name].tolist(), name
+                asked += batch.tolist()
+            assert sorted(asked) == list(range(len(rows)))
+
+        compare()
+
+    @pytest.mark.parametrize("spells", [True, False])
+    def test_what_is_begun_is_what_is_predicted(self, spells: bool) -> None:
+        """Also where the tokenizer must see whole texts, here because it pads on the left."""
+        model, tokenizer = tiny_bert()
+        tokenizer.padding_side = "right" if spells else "left"
+        predictor = HuggingFacePredictor(model, tokenizer, batch_size=2)
+        assert isinstance(predictor.encode, encoding.Direct) == spells
+        spelled = encoding._spelled(TEXTS)
+        assert list(spelled) == list(TEXTS)
+        assert np.allclose(predictor.begin(spelled)(), predictor.predict(TEXTS), atol=1e-6)
 
     def test_a_tokenizer_that_pads_on_the_left_is_asked_as_usual(self) -> None:
         _, tokenizer = tiny_bert()

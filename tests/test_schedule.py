@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.schedule import Engine, Sampling
 from anchorscope.testing import KeywordPredictor, WeightPredictor
-from anchorscope.types import EMPTY, Cost, Unit, Verdict
+from anchorscope.types import EMPTY, Cost, Spelled, Unit, Verdict
 from anchorscope.words import split
 
 TEXTS = (
@@ -312,6 +312,37 @@ def test_batches_are_sorted_by_length_and_no_larger_than_said(monkeypatch) -> No
     engine(predictor=predictor).judge(units())
     assert max(map(len, predictor.batches)) == 16
     assert all([len(t) for t in batch] == sorted(len(t) for t in batch) for batch in predictor.batches)
+
+
+class Beginning(Counting):
+    """Begins to answer, and writes down when it begins and when it is waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moments: list[str] = []
+
+    def begin(self, texts: Spelled) -> Callable[[], np.ndarray]:
+        number = sum(moment.startswith("begin") for moment in self.moments)
+        self.moments.append(f"begin {number}")
+
+        def answer() -> np.ndarray:
+            self.moments.append(f"wait {number}")
+            return self.predict(texts)
+
+        return answer
+
+
+@pytest.mark.parametrize("sampling", COMBINATIONS)
+def test_a_predictor_that_begins_gives_the_same_verdicts_at_the_same_cost(sampling: Sampling) -> None:
+    assert engine(sampling, predictor=Beginning()).judge(units()) == engine(sampling).judge(units())
+
+
+def test_the_next_samples_are_drawn_while_a_predictor_works(monkeypatch) -> None:
+    """24 samples a document, two documents at once: three parts of six documents."""
+    monkeypatch.setattr(schedule, "PREDICTOR_TEXTS", 48)
+    predictor = Beginning()
+    engine(predictor=predictor, test=Test("fixed", 0.1, 0.05, 10, 24)).judge(units())
+    assert predictor.moments == ["begin 0", "begin 1", "wait 0", "begin 2", "wait 1", "wait 2"]
 
 
 def test_the_cost_counts_documents_tests_and_passes() -> None:

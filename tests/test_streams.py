@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from anchorscope.streams import KEEP_UNKNOWN, SHARED, Draws, draw, half_masks, keep_probabilities, uniforms
+from anchorscope.streams import KEEP_UNKNOWN, SHARED, Draws, Wheel, draw, half_masks, keep_probabilities, uniforms
 
 TOO_UNLIKELY = 1e-4
 
@@ -196,3 +196,13 @@ def test_every_word_and_pair_is_kept_as_often_as_by_independent_chances() -> Non
     assert abs(rows.mean(axis=0) - 0.5).max() < 3 * np.sqrt(0.25 / 2000)
     pairs = [(rows[:, i] & rows[:, j]).mean() for i, j in ((0, 1), (0, 2), (1, 2))]
     assert max(abs(pair - 0.25) for pair in pairs) < 3 * np.sqrt(0.1875 / 2000)
+
+
+def test_a_wheel_turned_to_a_place_is_a_generator_made_for_it() -> None:
+    """Also in the middle of what it drew elsewhere: nothing is left over from there."""
+    wheel, key = Wheel(), np.array([7, 2**63], np.uint64)
+    for counter in (0, 5, 2**40, 5):
+        made = np.random.Generator(np.random.Philox(key=key, counter=counter))
+        turned = wheel.turned(key, counter)
+        assert np.array_equal(turned.random(6), made.random(6))
+        turned.integers(3, dtype=np.int32)

@@ -11,6 +11,8 @@ from anchorscope import words as module
 from anchorscope.errors import UnknownNameError
 from anchorscope.types import Words
 from anchorscope.words import (
+    _are_one,
+    _run_together,
     case_of,
     clean_tweet,
     compose,
@@ -21,6 +23,7 @@ from anchorscope.words import (
     spans,
     split,
     stop_words,
+    stretches,
     term,
     terms,
     words_of,
@@ -250,6 +253,21 @@ def test_composing_the_words_themselves_gives_the_text(text):
     rows[:] = words.words
     assert compose(words, rows) == [text, text]
     assert replace(words, {}) == text
+
+
+@given(st.lists(st.text(alphabet="aZ0,#*'’é🙂", min_size=1, max_size=3), min_size=1, max_size=5), st.data())
+def test_stretches_are_what_stands_between_the_spaces_that_replace_puts(chosen, data):
+    gaps = [data.draw(st.sampled_from(["", "", "\t"])) for _ in range(len(chosen) + 1)]
+    words = Words(tuple(chosen), tuple(gaps))
+    assert stretches(words) == replace(words, {}).split(" ")
+
+
+@given(
+    st.text(alphabet=st.characters(max_codepoint=127), min_size=1, max_size=3),
+    st.text(alphabet=st.characters(max_codepoint=127), min_size=1, max_size=3),
+)
+def test_the_short_rule_for_running_together_is_the_rule(left, right):
+    assert _run_together(left, right) == _are_one(left, right)
 
 
 @given(LATIN_TEXT, st.sets(st.integers(0, 30)))
