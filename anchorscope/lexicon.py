@@ -43,7 +43,7 @@ class Lexicon:
         self._stretches = _Stretches()
         self._variants = self._stretches.numbered([word for words in variants for word in words]).reshape(3, -1)
         self._n_own = len(self._stretches.written)
-        self._touching: dict[tuple[str, ...], dict[tuple[int, ...], tuple[int, ...]]] = {}
+        self._touching: dict[tuple[str, ...], dict[bytes, bytes]] = {}
         # A fill may remove a word with a gap, or bring spaces of its own: then texts are not cut into stretches.
         self._writes_all = any(not word or " " in word for word in words)
 
@@ -94,19 +94,14 @@ class Lexicon:
 
     def _spelled(self, documents: Sequence[Words], numbers: NDArray[np.int32]) -> list[bytes]:
         """The texts of (samples, words of all documents), by their stretches."""
-        tables, width = [numbers], numbers.shape[1]
-        columns: list[int] = []
-        firsts, start = [], 0
-        for words in documents:
-            firsts.append(len(columns))
-            for begin, end, gaps in _stretches_of(words):
-                if gaps == BETWEEN_SPACES:
-                    columns.append(start + begin)
-                else:
-                    tables.append(self._joined(gaps, numbers[:, start + begin : start + end]))
-                    columns += range(width, width := width + tables[-1].shape[1])
-            start += len(words)
-        table = np.concatenate(tables, axis=1)[:, columns]
+        columns, firsts, touching = _laid_out(documents)
+        table = np.empty((len(numbers), max(numbers.shape[1], *columns) + 1), np.int32)
+        table[:, : numbers.shape[1]] = numbers
+        for gaps, places in touching.items():
+            n = len(gaps) - 1
+            words, stretches = np.array(places).T[:, :, None]
+            table[:, stretches + np.arange(max(1, n))] = self._joined(gaps, numbers[:, words + np.arange(n)])
+        table = table[:, columns]
         ends = table.itemsize * np.add.reduceat(table != NOTHING, firsts, axis=1, dtype=np.intp).cumsum(axis=1)
         lines = [
             [line[begin:end] for begin, end in pairwise((0, *stops))]
@@ -115,14 +110,17 @@ class Lexicon:
         return [text for texts in zip(*lines) for text in texts]
 
     def _joined(self, gaps: tuple[str, ...], numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Words that touch (samples, words) as stretches, padded with NOTHING: a space may come between two of them."""
-        known = self._touching.setdefault(gaps, {})
-        rows = [*map(tuple, numbers.tolist())]
+        """Words that touch (samples, places, words) as stretches, with NOTHING for those that two of them share."""
+        n_samples, n_places, n_words = numbers.shape
+        known, size = self._touching.setdefault(gaps, {}), n_words * numbers.itemsize
+        data = numbers.tobytes()
+        rows = [data[number * size : (number + 1) * size] for number in range(n_samples * n_places)]
         for row in {*rows}.difference(known):
-            written = tuple(self._stretches.written[number] for number in row)
+            written = tuple(self._stretches.written[number] for number in memoryview(row).cast("i"))
             found = [self._stretches[stretch] for stretch in stretches(Words(written, gaps))]
-            known[row] = (*found, *[NOTHING] * (len(row) - len(found)))
-        return np.array([known[row] for row in rows], np.int32)
+            known[row] = np.array([*found, *[NOTHING] * (n_words - len(found))], np.int32).tobytes()
+        joined = b"".join([known[row] for row in rows])
+        return np.frombuffer(joined, np.int32).reshape(n_samples, n_places, -1)
 
 
 class _Stretches(dict[str, int]):
@@ -171,3 +169,27 @@ def _stretches_of(words: Words) -> Iterator[tuple[int, int, tuple[str, ...]]]:
             yield begin, position, tuple(gaps)
             begin, gaps = position, [behind]
     yield begin, len(words), tuple(gaps)
+
+
+def _laid_out(
+    documents: Sequence[Words],
+) -> tuple[list[int], list[int], dict[tuple[str, ...], list[tuple[int, int]]]]:
+    """The columns of the stretches of documents side by side, the first of each document, and where words touch.
+
+    A stretch that is one word has the column of the word. Words that touch get as many new columns as they are, for
+    they may be kept apart; under the gaps around and between them it says where the words begin, and where these do.
+    """
+    columns: list[int] = []
+    firsts: list[int] = []
+    touching: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+    start, width = 0, sum(map(len, documents))
+    for words in documents:
+        firsts.append(len(columns))
+        for begin, end, gaps in _stretches_of(words):
+            if gaps == BETWEEN_SPACES:
+                columns.append(start + begin)
+            else:
+                touching.setdefault(gaps, []).append((start + begin, width))
+                columns += range(width, width := width + max(1, end - begin))
+        start += len(words)
+    return columns, firsts, touching
