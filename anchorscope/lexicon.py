@@ -10,6 +10,7 @@ that touch are written out:
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -113,12 +114,12 @@ class Lexicon:
         """Words that touch (samples, places, words) as stretches, with NOTHING for those that two of them share."""
         n_samples, n_places, n_words = numbers.shape
         known, size = self._touching.setdefault(gaps, {}), n_words * numbers.itemsize
-        data = numbers.tobytes()
+        data, nothing = numbers.tobytes(), np.int32(NOTHING).tobytes()
         rows = [data[number * size : (number + 1) * size] for number in range(n_samples * n_places)]
         for row in {*rows}.difference(known):
-            written = tuple(self._stretches.written[number] for number in memoryview(row).cast("i"))
-            found = [self._stretches[stretch] for stretch in stretches(Words(written, gaps))]
-            known[row] = np.array([*found, *[NOTHING] * (n_words - len(found))], np.int32).tobytes()
+            written = [self._stretches.written[number] for number in memoryview(row).cast("i")]
+            found = array("i", map(self._stretches.__getitem__, stretches(written, gaps)))
+            known[row] = found.tobytes() + nothing * (n_words - len(found))
         joined = b"".join([known[row] for row in rows])
         return np.frombuffer(joined, np.int32).reshape(n_samples, n_places, -1)
 

@@ -169,19 +169,20 @@ def replace(words: Words, fills: Mapping[int, str]) -> str:
     return _write([fills.get(position, word) for position, word in enumerate(words.words)], words.gaps)
 
 
-def stretches(words: Words) -> list[str]:
-    """The text of words without spaces between them, by the rule of ``compose``: cut where a space keeps two apart.
+def stretches(words: Sequence[str], gaps: Sequence[str]) -> list[str]:
+    """The text of words with no space between them, by the rule of ``compose``: cut where a space keeps two apart.
 
-    >>> stretches(Words(("good", ",", "film", "fan"), ("(", "", "", "", ")")))
+    >>> stretches(["good", ",", "film", "fan"], ["(", "", "", "", ")"])
     ['(good,film', 'fan)']
     """
-    found, last = [words.gaps[0]], ""
-    for word, gap in zip(words.words, words.gaps[1:], strict=True):
+    found, text, last = [], gaps[0], ""
+    for word, gap in zip(words, gaps[1:], strict=True):
         if last and _run_together(last, word):
-            found.append("")
-        found[-1] += word + gap
+            found.append(text)
+            text = ""
+        text += word + gap
         last = "" if gap else word
-    return found
+    return [*found, text]
 
 
 @lru_cache(maxsize=1 << 16)
