@@ -34,7 +34,7 @@ PARTS = {
     "chances of the samples": ("streams.py", "draw"),
     "fills of the samples": ("fills.py", "draw"),
     "texts of the samples, spelled": ("lexicon.py", "spell"),
-    "verdicts": ("schedule.py", "_take"),
+    "verdicts": ("reading.py", "take"),
     "vocabulary in three capitalisations": ("lexicon.py", "__init__"),
     "tally": ("ledger.py", "add"),
     "snapshots (scores, bounds)": ("run.py", "_view"),
