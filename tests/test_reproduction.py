@@ -18,7 +18,7 @@ from anchorscope.errors import DocumentsError, InputError, RunFolderError, Unkno
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.reproduction import claims, driver, grid, models, records, rules, tasks
 from anchorscope.reproduction.measure import measure
-from anchorscope.reproduction.page import write_page
+from anchorscope.reproduction.page import page, write_page
 from anchorscope.reproduction.records import Key
 from anchorscope.reproduction.summary import Box, Summary
 from anchorscope.run import Budget
@@ -257,11 +257,22 @@ def test_a_pass_makes_every_output(a_pass: Path, tmp_path: Path) -> None:
         assert {f"reproduction_{name}_logistic-regression{suffix}" for suffix in (".svg", ".png")} <= written
     tables = ("aggregations", "settings", "over_time", "top_terms", "side_by_side", "positions", "accuracy_drop")
     assert {f"reproduction_{name}.csv" for name in tables} <= written
-    page = (tmp_path / "page.md").read_text()
-    assert page.count("\n### ") == len(claims.CLAIMS) and "A small pass" in page
+    text = (tmp_path / "page.md").read_text()
+    assert text.count("\n### ") == len(claims.CLAIMS) and "A small pass" in text
     with (tmp_path / "data" / "reproduction_aggregations.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["aggregation"] for row in rows} == {*grid.AGGREGATIONS} and {row["seeds"] for row in rows} == {"2"}
+
+
+def test_the_page_says_which_runs_are_missing_and_which_are_unlike_the_others(a_pass: Path) -> None:
+    stored = copy.deepcopy(records.read(a_pass))
+    whole = page(Summary(stored), [])
+    assert "are missing of" not in whole and "not all alike" not in whole
+    del stored[Key("corona", "logistic-regression", "filter", 84)]
+    stored[Key("corona", "logistic-regression", "fast", 42)]["settings"]["fill"] = "bank"
+    told = page(Summary(stored), [])
+    assert "Some or all seeds are missing of filter on corona" in told
+    assert "of the 2 runs of *fast*, fill is bank in 1 and blind in 1" in told
 
 
 def test_the_papers_sentences_are_measured_on_corona(a_pass: Path) -> None:

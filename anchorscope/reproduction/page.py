@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ def page(summary: Summary, files: Sequence[str]) -> str:
         "## What was run\n",
         _what_was_run(summary),
         _warning(summary),
+        _unlike(summary),
         "## The claims\n",
         _verdicts(findings),
         *(_claim(number, finding, files) for number, finding in enumerate(findings, 1)),
@@ -124,7 +126,31 @@ def _what_was_run(summary: Summary) -> str:
     pairs = [(task, model) for task in summary.tasks for model in summary.models]
     missing += [f"{model} on {task}" for task, model in pairs if not summary.settings(task, model)]
     told = f"\nNot run: {', '.join(missing)}.\n" if missing else ""
-    return _table(list(rows[0]) if rows else ["task"], rows) + told
+    return _table(list(rows[0]) if rows else ["task"], rows) + told + _left_out(summary)
+
+
+def _left_out(summary: Summary) -> str:
+    """The settings for which a task and model lack runs that they have for others."""
+    keys = {key for key in summary.records if key.setting in SETTINGS}
+    wanted = {Key(pair.task, pair.model, setting, pair.seed) for pair in keys for setting in {k.setting for k in keys}}
+    lacking = {(key.setting, key.task) for key in wanted - keys}
+    if not lacking:
+        return ""
+    told = ", ".join(f"{setting} on {task}" for setting, task in sorted(lacking))
+    return f"\nSome or all seeds are missing of {told}: a sample of so few documents may hold no word often enough.\n"
+
+
+def _unlike(summary: Summary) -> str:
+    """Where runs of one setting were made differently: this project's own default moves with the project."""
+    told = []
+    for setting in SETTINGS:
+        runs = [record["settings"] for key, record in summary.records.items() if key.setting == setting]
+        for name in sorted({name for run in runs for name in run} - {"seed", "round_size"}):
+            counts = Counter(str(run.get(name)) for run in runs)
+            if len(counts) > 1:
+                values = " and ".join(f"{value} in {n}" for value, n in counts.most_common())
+                told.append(f"of the {len(runs)} runs of *{setting}*, {name} is {values}")
+    return f"The runs of a setting are not all alike: {'; '.join(told)}.\n" if told else ""
 
 
 def _warning(summary: Summary) -> str:
