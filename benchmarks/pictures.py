@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 DOCS = Path(__file__).parents[1] / "docs"
-INK, QUIET, OURS, THEIRS = "#222222", "#b5b5b5", "#0b6e99", "#c2571a"
+QUIET, OURS, THEIRS = "#b5b5b5", "#0b6e99", "#c2571a"
 STYLE = {
     "font.size": 9,
     "font.family": "sans-serif",
@@ -60,11 +60,11 @@ def rules() -> None:
     for row in read("rules.csv"):
         shares[row["kind"], row["rule"]][row["task"], row["label"]].append(float(row["share"]))
     names = list(dict.fromkeys(rule for _, rule in shares))[::-1]
-    with picture("rules", len(KINDS), (9.5, 3.6), sharey=True, sharex=True) as axes:
+    with picture("rules", len(KINDS), (9.5, 1.9), sharey=True, sharex=True) as axes:
         for axis, (kind, title) in zip(axes, KINDS.items()):
             for height, rule in enumerate(names):
                 means = [float(np.mean(values)) for values in shares[kind, rule].values()]
-                colour = OURS if "gain" in rule else THEIRS if rule in ("code's default", "paper-optimised") else INK
+                colour = OURS if "gain" in rule else THEIRS
                 axis.plot(means, [height] * len(means), "o", color=colour, alpha=0.45, markersize=4, markeredgewidth=0)
                 axis.plot([np.mean(means)] * 2, [height - 0.32, height + 0.32], color=colour, linewidth=2)
             axis.axvline(1, color=QUIET, linewidth=0.8, linestyle=":")
