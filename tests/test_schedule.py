@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from anchorscope.backends.local import InProcess, Processes, local_backend
 from anchorscope.errors import AnchorscopeError, InputError, ModelError
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
+from anchorscope.predictors import as_predictor
 from anchorscope.schedule import Engine, Sampling
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 from anchorscope.types import EMPTY, Cost, Spelled, Unit, Verdict
@@ -253,6 +255,19 @@ def test_a_verdict_depends_on_no_batch(
     monkeypatch.setattr(schedule, "PREDICTOR_TEXTS", texts)
     monkeypatch.setattr(schedule, "SHARED_BLOCK", shared_block)
     assert judged(units(), sampling=sampling) == expected
+
+
+def test_a_gain_that_lies_between_two_digits_depends_on_no_other_test() -> None:
+    """Probabilities of 5 digits: half of the gains' last digits hang on the last bit of a sum."""
+
+    def predict(texts: Sequence[str]) -> np.ndarray:
+        yes = np.round([crc32(text.encode()) / 2**32 for text in texts], 5)
+        return np.stack([1 - yes, yes], axis=1)
+
+    given = {"predictor": as_predictor(predict, labels=["no", "yes"]), "test": Test("fixed", 0.1, 0.05, 10, 24)}
+    given["sampling"] = replace(SAMPLING, keep="balanced", fill="blind")
+    asked = [Unit(i, f"{text} {i}", i % 2, (0,), (0.95,)) for i, text in enumerate(TEXTS * 20)]
+    assert judged(asked, **given) == [found for unit_ in asked for found in judged([unit_], **given)]
 
 
 def test_a_verdict_depends_on_no_order_of_the_units() -> None:
