@@ -147,9 +147,7 @@ def _fixed_verdicts(
     probability = np.take_along_axis(rows, labels[:, :, None], axis=2)[:, :, 0]
     samples = reads.sum(axis=0)
     agreements = (reads & (rows.argmax(axis=2) == labels).T[:, owner]).sum(axis=0)
-    # One sample after another: a sum over axis 0 goes another way, and ends in other digits, where there is one test only.
-    kept = np.where(reads, probability.T[:, owner], 0.0).cumsum(axis=0)[-1]
-    n_others = len(reads) - samples
+    kept, n_others = np.where(reads, probability.T[:, owner], 0.0).sum(axis=0), len(reads) - samples
     others = probability.sum(axis=1)[owner] - kept
     gains = kept / np.maximum(samples, 1) - others / np.maximum(n_others, 1)
     gains = np.where((samples > 0) & (n_others > 0), np.round(gains, GAIN_DIGITS), 0.0)
