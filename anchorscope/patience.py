@@ -107,7 +107,12 @@ class Patient:
         return np.concatenate(rows)
 
     def _begin(self, predictor: BeginningPredictor, texts: Spelled) -> Callable[[], NDArray[np.float64]]:
-        """Begin to answer; a beginning that fails counts for nothing, and the texts are asked about as others are."""
+        """Begin to answer; a beginning that fails counts for nothing, and the texts are asked about as others are.
+
+        So are more texts than the memory holds.
+        """
+        if self._at_once is not None and len(texts) > self._at_once:
+            return lambda: self.predict(texts)
         try:
             begun = _without_exit(predictor.begin, texts)
         except Exception:
@@ -115,9 +120,11 @@ class Patient:
 
         def answer() -> NDArray[np.float64]:
             try:
-                return self._ask(texts, lambda _: begun())
+                return self._ask(texts, partial(_without_exit, lambda _: begun()))
             except ModelFailedError:
                 return self.predict(texts)
+            except ModelError as error:
+                return self._divide(list(texts), error, 1)
 
         return answer
 

@@ -68,21 +68,28 @@ def failing(first: int, error: BaseException) -> Scripted:
 
 
 class Begun(Scripted):
-    """The same for one that begins; ``fails`` is where the first beginning fails: "begin", "answer" or nowhere."""
+    """The same for one that begins; ``fails`` is where a beginning fails, with ``error``: "begin", "answer" or nowhere."""
 
-    def __init__(self, fails: str = "", bad: bool = False) -> None:
-        super().__init__(lambda *_: None)
+    def __init__(
+        self,
+        fails: str = "",
+        bad: bool = False,
+        error: BaseException | None = None,
+        act: Callable[[int, Sequence[str]], Any] = lambda *_: None,
+    ) -> None:
+        super().__init__(act)
         self.fails, self.bad, self.n_begun = fails, bad, 0
+        self.error = error or ConnectionError("away")
 
     def begin(self, texts: Spelled) -> Callable[[], Any]:
         self.n_begun += 1
         if self.fails == "begin":
-            raise ConnectionError("away")
+            raise self.error
         return lambda: self._answer(texts)
 
     def _answer(self, texts: Spelled) -> Any:
         if self.fails == "answer":
-            raise ConnectionError("away")
+            raise self.error
         return np.tile([np.nan if self.bad else 0.25, 0.75], (len(texts), 1))
 
 
@@ -98,8 +105,9 @@ class TestBeginning:
         assert (model.n_begun, model.calls) == (1, [])
 
     @pytest.mark.parametrize("fails", ["begin", "answer"])
-    def test_a_beginning_that_fails_is_followed_by_all_tries(self, fails: str) -> None:
-        model = Begun(fails)
+    @pytest.mark.parametrize("error", [ConnectionError("away"), SystemExit(3)])
+    def test_a_beginning_that_fails_is_followed_by_all_tries(self, fails: str, error: BaseException) -> None:
+        model = Begun(fails, error=error)
         asked, _ = patient(model)
         assert asked.begin(SPELLED)().tolist() == [[0.25, 0.75]] * 3
         assert (model.n_begun, model.calls) == (1, [3])
@@ -110,6 +118,27 @@ class TestBeginning:
         with pytest.raises(ModelError, match=r"row for 'text' holds NaN"):
             asked.begin(SPELLED)()
         assert model.calls == []
+
+    def test_a_row_that_is_missing_is_found(self) -> None:
+        """What was begun is a row short; asked again, in halves, the model has none for "fine"."""
+        model = Begun(act=lambda call, texts: [[0.5, 0.5] for text in texts if text != "fine"])
+        model._answer = lambda texts: model.act(0, texts)
+        asked, _ = patient(model)
+        with pytest.raises(ModelError, match=r"answered 0 rows for a batch of 1.*the text is 'fine'\."):
+            asked.begin(SPELLED)()
+
+    def test_more_texts_than_the_memory_holds_are_not_begun_again(self) -> None:
+        """2 of 3 texts are too many: 3, then 1 at a time; the next 3 are not begun, but 1 is."""
+
+        def act(call: int, texts: Sequence[str]) -> None:
+            if len(texts) > 1:
+                raise MemoryError
+
+        asked, _ = patient(model := Begun("begin", error=MemoryError(), act=act))
+        assert asked.begin(SPELLED)().shape == asked.begin(SPELLED)().shape == (3, 2)
+        assert (model.n_begun, model.calls) == (1, [3, 1, 1, 1, 1, 1, 1])
+        asked.begin(SPELLED[:1])()
+        assert model.n_begun == 2
 
     def test_a_model_that_cannot_begin_is_not_begun_nor_is_one_with_a_timeout(self) -> None:
         assert not isinstance(patient(Scripted(lambda *_: None))[0], BeginningPredictor)
