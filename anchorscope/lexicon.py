@@ -30,8 +30,8 @@ BETWEEN_SPACES = ("", "")
 NOTHING = -1
 """The number of no stretch."""
 
-REMEMBERED = 1 << 20
-"""Stretches besides the vocabulary that are remembered, before all are forgotten."""
+REMEMBERED = 1 << 22
+"""Characters of stretches besides the vocabulary, and words that touch: remembered before all are forgotten."""
 
 
 class Lexicon:
@@ -41,11 +41,11 @@ class Lexicon:
         words = self._words = list(perturbator.vocabulary)
         cases = (AS_IS, CAPITALISED, CAPITALS)
         variants = [words if perturbator.cased else [in_case(word, case) for word in words] for case in cases]
-        self._stretches = _Stretches()
-        self._variants = self._stretches.numbered([word for words in variants for word in words]).reshape(3, -1)
-        self._n_own = len(self._stretches.written)
+        spellings = [word for words in variants for word in words]
+        self._stretches = _Stretches(spellings)
+        self._variants = self._stretches.numbered(spellings).reshape(3, -1)
         self._touching: dict[tuple[str, ...], dict[bytes, bytes]] = {}
-        # A fill may remove a word with a gap, or bring spaces of its own: then texts are not cut into stretches.
+        # A fill may remove a word with a gap, or bring spaces of its own: then texts are written before they are cut.
         self._writes_all = any(not word or " " in word for word in words)
 
     @cached_property
@@ -68,9 +68,10 @@ class Lexicon:
         return self._by_spelling.get(word, self._by_term.get(term(word) or word, -1))
 
     def forget(self) -> None:
-        """Make room, if there are many stretches; what was spelled before stays as it is."""
-        if len(self._stretches.written) > self._n_own + REMEMBERED:
-            self._stretches.keep(self._n_own)
+        """Make room, if there is much to remember; what was spelled before stays as it is."""
+        n_touching = sum(len(gaps) * len(known) for gaps, known in self._touching.items())
+        if self._stretches.n_characters + n_touching > REMEMBERED:
+            self._stretches.forget()
             self._touching.clear()
 
     def render(self, words: Words, kept: NDArray[np.bool_], fills: Fills) -> list[str]:
@@ -86,12 +87,12 @@ class Lexicon:
         return Spelled(self._stretches.written, texts)
 
     def _written(self, documents: Sequence[Words], numbers: NDArray[np.int32]) -> list[bytes]:
-        """The texts of (samples, words of all documents), each as a single stretch."""
+        """The texts of (samples, words of all documents), written out and cut at their spaces."""
         texts, start = [], 0
         for words in documents:
             texts += compose(words, self._stretches.read(numbers[:, start : start + len(words)]))
             start += len(words)
-        return [number.tobytes() for number in self._stretches.numbered(texts)]
+        return [self._stretches.numbered(text.split(" ")).tobytes() for text in texts]
 
     def _spelled(self, documents: Sequence[Words], numbers: NDArray[np.int32]) -> list[bytes]:
         """The texts of (samples, words of all documents), by their stretches."""
@@ -125,15 +126,20 @@ class Lexicon:
 
 
 class _Stretches(dict[str, int]):
-    """The number of every stretch met so far; ``written`` is the way back."""
+    """The number of every stretch met so far, ``own`` ones first; ``written`` is the way back.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.written: list[str] = []
+    ``n_characters`` counts those of the others.
+    """
+
+    def __init__(self, own: Iterable[str]) -> None:
+        self.written = [*dict.fromkeys(own)]
+        super().__init__(zip(self.written, range(len(self.written))))
+        self._n_own, self.n_characters = len(self.written), 0
 
     def __missing__(self, stretch: str) -> int:
         self[stretch] = number = len(self.written)
         self.written.append(stretch)
+        self.n_characters += len(stretch)
         return number
 
     def numbered(self, stretches: Sequence[str]) -> NDArray[np.int32]:
@@ -146,11 +152,11 @@ class _Stretches(dict[str, int]):
         found[:] = [self.written[number] for number in numbers.ravel().tolist()]
         return found.reshape(numbers.shape)
 
-    def keep(self, n: int) -> None:
-        """Forget all but the first n."""
-        for stretch in self.written[n:]:
+    def forget(self) -> None:
+        """Forget all but its own."""
+        for stretch in self.written[self._n_own :]:
             del self[stretch]
-        self.written = self.written[:n]
+        self.written, self.n_characters = self.written[: self._n_own], 0
 
 
 def _stretches_of(words: Words) -> Iterator[tuple[int, int, tuple[str, ...]]]:

@@ -52,6 +52,8 @@ def test_spelled_samples_are_the_written_ones_and_equal_texts_have_equal_numbers
         spelled = speller.spell(documents, kept, fills)
         assert list(spelled) == [spelled[i] for i in range(len(spelled))] == written(texts, kept, fills, vocabulary)
         assert len(set(spelled)) == len(set(spelled.numbers))
+        used = np.frombuffer(b"".join(spelled.numbers), np.int32)
+        assert not any(" " in spelled.stretches[number] for number in used)
 
     compare()
 
@@ -73,3 +75,17 @@ def test_what_was_spelled_before_can_still_be_read_when_the_lexicon_forgets(monk
     second = speller.spell([split("not, so long")], kept, fills)
     assert list(first) == ["so, so long"] and list(second) == ["not, so long"]
     assert len(second.stretches) < len({*first.stretches, *second.stretches})
+
+
+@pytest.mark.parametrize("text", ["so, so long, so good", "好".join("一二三四五六七八九十")], ids=["spaces", "none"])
+def test_what_is_remembered_has_a_limit(text: str, monkeypatch) -> None:
+    """Also of texts that are one stretch, and where words that touch are kept apart and make no new stretch."""
+    monkeypatch.setattr(lexicon, "REMEMBERED", 500)
+    words, random = split(text), np.random.default_rng(0)
+    speller = Lexicon(perturbator([f"x{number}" for number in range(40)]))
+    for _ in range(200):
+        speller.forget()
+        fills = random.integers(0, 40, (1, len(words))).astype(np.int32)
+        spelled = speller.spell([words], random.random(fills.shape) < 0.5, fills)
+        n_touching = sum(len(row) // 4 for known in speller._touching.values() for row in known)
+        assert sum(map(len, spelled.stretches)) + n_touching < 1000

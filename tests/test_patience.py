@@ -68,7 +68,7 @@ def failing(first: int, error: BaseException) -> Scripted:
 
 
 class Begun(Scripted):
-    """The same for one that begins; ``fails`` is where a beginning fails, with ``error``: "begin", "answer" or nowhere."""
+    """The same for one that begins; it fails in "begin", in "answer" or nowhere, with ``error``."""
 
     def __init__(
         self,

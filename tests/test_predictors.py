@@ -584,10 +584,22 @@ class TestHuggingFace:
         assert list(spelled) == list(TEXTS)
         assert np.allclose(predictor.begin(spelled)(), predictor.predict(TEXTS), atol=1e-6)
 
-    def test_a_tokenizer_that_pads_on_the_left_is_asked_as_usual(self) -> None:
+    @pytest.mark.parametrize("side", ["padding_side", "truncation_side"])
+    def test_a_tokenizer_that_pads_or_cuts_on_the_left_is_asked_as_usual(self, side: str) -> None:
         _, tokenizer = tiny_bert()
-        tokenizer.padding_side = "left"
+        setattr(tokenizer, side, "left")
         assert isinstance(encoding.encoder(tokenizer, {}), encoding.Usual)
+
+    def test_the_pieces_that_are_remembered_have_a_limit(self, monkeypatch) -> None:
+        """Also where every text is one long stretch; 3 texts of 16 pieces at a time."""
+        monkeypatch.setattr(encoding, "REMEMBERED", 100)
+        encode = encoding.encoder(tiny_bert()[1], {})
+        for number in range(20):
+            texts = Spelled(
+                [f"film{',' * 10}{number}{end}!!!" for end in "?,!"], [np.int32(i).tobytes() for i in range(3)]
+            )
+            assert len(list(encoding.batches(encode, texts, 3))) == 1
+            assert sum(len(pieces) for pieces in encode._known.values()) < 200
 
     def test_a_device_that_is_not_there_is_named(self, bert_folder: Path) -> None:
         with pytest.raises(InputError, match=r"There is no device 'cuda:99' here; there is: cpu"):

@@ -40,14 +40,14 @@ LOCAL_NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD"
 MANY_CORES = 8
 """An eighth of the engine's time on one core is less than it takes to cut a text at its spaces."""
 
-REMEMBERED = 1 << 20
-"""Stretches between spaces that are remembered, before all are forgotten."""
+REMEMBERED = 1 << 21
+"""Stretches between spaces and pieces of them that are remembered, before all are forgotten."""
 
 
 def encoder(tokenizer: Any, truncation: Mapping[str, Any], *, pinned: bool = False) -> Usual | Direct:
     """What makes tensors (texts, pieces) of texts; ``pinned``: in memory from which a card reads by itself."""
     usual = Usual(tokenizer, truncation)
-    if tokenizer.is_fast and tokenizer.pad_token_id is not None:
+    if tokenizer.is_fast and tokenizer.pad_token_id is not None and tokenizer.truncation_side == "right":
         direct = Direct(tokenizer, truncation, pinned)
         if direct.agrees_with(usual):
             return direct
@@ -94,6 +94,7 @@ class Direct:
         self.spells = _cuts_at_spaces(json.loads(described))
         self._by_stretch = self.spells and (os.cpu_count() or 1) < MANY_CORES
         self._known: dict[str, list[int]] = {}
+        self._n_remembered = 0
         self._begin, self._end = self._frame()
 
     def __call__(self, texts: Sequence[str]) -> Inputs:
@@ -128,11 +129,14 @@ class Direct:
 
     def _remembered(self, stretches: Sequence[str]) -> list[list[int]]:
         """The pieces of each stretch."""
-        if len(self._known) + len(stretches) > REMEMBERED:
+        if self._n_remembered > REMEMBERED:
             self._known.clear()
+            self._n_remembered = 0
         new = [stretch for stretch in stretches if stretch not in self._known]
         cut = self._cut([well_formed(stretch) for stretch in new], add_special_tokens=False)
-        self._known.update(zip(new, (line.ids for line in cut)))
+        pieces = [line.ids for line in cut]
+        self._known.update(zip(new, pieces))
+        self._n_remembered += len(pieces) + sum(map(len, pieces))
         return [self._known[stretch] for stretch in stretches]
 
     def _padded(self, pieces: _Pieces, numbers: NDArray[np.intp]) -> Inputs:
