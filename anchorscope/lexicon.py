@@ -74,12 +74,12 @@ class Lexicon:
             self._stretches.forget()
             self._touching.clear()
 
-    def render(self, words: Words, kept: NDArray[np.bool_], fills: Fills) -> list[str]:
-        """The texts of samples (samples, words): kept words as they are, fills in the capitals of what they replace."""
-        return list(self.spell([words], kept, fills))
-
     def spell(self, documents: Sequence[Words], kept: NDArray[np.bool_], fills: Fills) -> Spelled:
-        """The same for several documents, their words side by side in ``kept`` and ``fills``; document by document."""
+        """The texts of samples: kept words as they are, fills in the capitals of what they replace.
+
+        The words of the documents stand side by side in ``kept`` and ``fills`` (samples, words of all); the texts come
+        document by document.
+        """
         written = [word for words in documents for word in words.words]
         cases = np.fromiter(map(case_of, written), np.intp, len(written))
         numbers = np.where(kept, self._stretches.numbered(written), self._variants[cases, fills])

@@ -360,13 +360,13 @@ def test_kept_words_are_left_alone_by_every_filling(name: str) -> None:
 # --- the lexicon, and the probability of the original words ---
 
 
-def test_render_keeps_words_and_gaps_and_fills_the_rest() -> None:
+def test_samples_keep_words_and_gaps_and_fill_the_rest() -> None:
     lexicon = Lexicon(Parrot())
     kept, numbers = (
         np.array([[True, False, True], [False, False, True]]),
         np.array([[KEPT, 3, KEPT], [0, 1, KEPT]], np.int32),
     )
-    assert lexicon.render(split(" Oh so  well\n"), kept, numbers) == [" Oh d  well\n", " a b  well\n"]
+    assert list(lexicon.spell([split(" Oh so  well\n")], kept, numbers)) == [" Oh d  well\n", " a b  well\n"]
 
 
 class Uncased(Parrot):
@@ -376,8 +376,8 @@ class Uncased(Parrot):
 def test_fills_of_an_uncased_vocabulary_take_the_capitals_of_what_they_replace() -> None:
     """Great -> D, GREAT -> D (of one letter), great -> d; a cased vocabulary stays as it is."""
     words, kept, numbers = split("Great GREAT great"), np.zeros((1, 3), bool), np.array([[3, 3, 3]], np.int32)
-    assert Lexicon(Uncased()).render(words, kept, numbers) == ["D D d"]
-    assert Lexicon(Parrot()).render(words, kept, numbers) == ["d d d"]
+    assert list(Lexicon(Uncased()).spell([words], kept, numbers)) == ["D D d"]
+    assert list(Lexicon(Parrot()).spell([words], kept, numbers)) == ["d d d"]
 
 
 def test_numbers_match_by_term() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -77,6 +78,16 @@ def rank(room: str) -> int:
 def test_every_file_has_its_place_in_the_plan() -> None:
     placed = set().union(*RANKS)
     assert {room for room, _ in parts()} <= placed, "a new file: add it to RANKS (and to the room plan)"
+
+
+@pytest.mark.parametrize(
+    ("page", "begin"), [("README.md", "```\nanchorscope/"), ("docs/design.md", "    types errors devices")]
+)
+def test_every_file_is_on_the_map(page: str, begin: str) -> None:
+    """The one of the README says what is in a file, that of the design what it may import."""
+    text = (PACKAGE.parent / page).read_text(encoding="utf-8").partition(begin)
+    names = set(re.findall(r"\w+", (begin + text[2]).partition("\n## ")[0]))
+    assert {room for room, _ in parts()} <= names
 
 
 def test_imports_point_one_way() -> None:

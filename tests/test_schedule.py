@@ -258,7 +258,7 @@ def test_a_verdict_depends_on_no_batch(
 
 
 def test_a_gain_that_lies_between_two_digits_depends_on_no_other_test() -> None:
-    """Probabilities of 5 digits: half of the gains' last digits hang on the last bit of a sum."""
+    """Probabilities of 5 digits: one gain in six has a 5 behind its last digit, and hangs on the last bits."""
 
     def predict(texts: Sequence[str]) -> np.ndarray:
         yes = np.round([crc32(text.encode()) / 2**32 for text in texts], 5)
