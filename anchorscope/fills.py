@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import streams
+from anchorscope.errors import InputError
 from anchorscope.lexicon import Fills, Lexicon
 from anchorscope.streams import Draws
 from anchorscope.types import DrawingPerturbator, Perturbator, Proposals, Words
@@ -201,7 +202,16 @@ class Unseen:
         proposals = self._perturbator.propose([blank], [np.ones(PLACES, bool)])
         self.n_passes += 1
         cumulated = np.cumsum(proposals.probabilities, axis=1, dtype=np.float64)
-        return (cumulated / cumulated[:, -1:] + np.arange(PLACES)[:, None]).ravel(), proposals.words.ravel()
+        total = cumulated[:, -1:]
+        if len(total) != PLACES or not ((total > 0) & np.isfinite(total)).all():
+            raise InputError(
+                f"The perturbator {self._perturbator.name} was asked for words at {PLACES} masks and proposes none at "
+                "some of them; expected a row of probabilities a mask, each with the sum 1."
+            )
+        # A sum that is rounded up to the next place finds the last word, which is to be no padding.
+        real = np.minimum(np.arange(cumulated.shape[1]), (cumulated < total).sum(axis=1, keepdims=True))
+        words = np.take_along_axis(proposals.words, real, axis=1)
+        return (cumulated / total + np.arange(PLACES)[:, None]).ravel(), words.ravel()
 
     def draw(self, places: NDArray[np.intp], chances: NDArray[np.float64]) -> NDArray[np.int32]:
         """A word for each place."""

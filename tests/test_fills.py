@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from anchorscope import fills
+from anchorscope.errors import InputError
 from anchorscope.fills import (
     KEPT,
     PLACES,
@@ -348,6 +349,29 @@ def test_a_blind_draw_passes_the_cumulated_probability_and_stays_at_its_place(pl
     chances = np.array([0.0, 0.74, 0.76, np.nextafter(1.0, 0.0)])
     drawn = Unseen(Ruler()).draw(np.full(4, place), chances)
     assert drawn.tolist() == [place, place, place + 1, place + 1]
+
+
+class Padded(Ruler):
+    """Proposes the number of the position alone, and pads the row with word 0."""
+
+    def propose(self, texts: Sequence[Words], masks: Sequence[np.ndarray]) -> Proposals:
+        words = super().propose(texts, masks).words
+        return Proposals(words * np.array([1, 0], np.int32), np.tile(np.array([1, 0], np.float32), (len(words), 1)))
+
+
+def test_a_blind_draw_never_takes_padding() -> None:
+    """At place 20 the last number below 1 is rounded up to the next place."""
+    assert 20 + np.nextafter(1.0, 0.0) == 21
+    assert Unseen(Padded()).draw(np.full(2, 20), np.array([0.0, np.nextafter(1.0, 0.0)])).tolist() == [20, 20]
+
+
+@pytest.mark.parametrize("probability", [0.0, np.nan])
+def test_blind_fills_of_a_perturbator_without_proposals_are_refused(probability: float) -> None:
+    parrot = Ruler()
+    proposals = Proposals(np.zeros((PLACES, 2), np.int32), np.full((PLACES, 2), probability, np.float32))
+    parrot.propose = lambda texts, masks: proposals
+    with pytest.raises(InputError, match=r"asked for words at 32 masks and proposes none at some"):
+        Blind(Unseen(parrot)).fill([random_block("a b c d", 0)])
 
 
 @pytest.mark.parametrize("name", ["blind", "bank", "one-pass", "one-by-one"])
