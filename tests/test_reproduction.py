@@ -254,23 +254,23 @@ def test_a_pass_makes_every_output(a_pass: Path, tmp_path: Path) -> None:
     written = {path.name for path in write_page(records.read(a_pass), tmp_path / "page.md")}
     figures = ("intro", "aggregations", "deltas", "optimisations", "samples", "shared", "shared-deltas", "lengths")
     for name in figures:
-        assert {f"reproduction_{name}_logistic-regression{suffix}" for suffix in (".svg", ".png")} <= written
+        assert {f"page_{name}_logistic-regression{suffix}" for suffix in (".svg", ".png")} <= written
     tables = ("aggregations", "settings", "over_time", "top_terms", "side_by_side", "positions", "accuracy_drop")
-    assert {f"reproduction_{name}.csv" for name in tables} <= written
+    assert {f"page_{name}.csv" for name in tables} <= written
     text = (tmp_path / "page.md").read_text()
     assert text.count("\n### ") == len(claims.CLAIMS) and "A small pass" in text
-    with (tmp_path / "data" / "reproduction_aggregations.csv").open() as file:
+    with (tmp_path / "data" / "page_aggregations.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["aggregation"] for row in rows} == {*grid.AGGREGATIONS} and {row["seeds"] for row in rows} == {"2"}
 
 
 def test_the_page_says_which_runs_are_missing_and_which_are_unlike_the_others(a_pass: Path) -> None:
     stored = copy.deepcopy(records.read(a_pass))
-    whole = page(Summary(stored), [])
+    whole = page(Summary(stored), [], "page")
     assert "are missing of" not in whole and "not all alike" not in whole
     del stored[Key("corona", "logistic-regression", "filter", 84)]
     stored[Key("corona", "logistic-regression", "fast", 42)]["settings"]["fill"] = "bank"
-    told = page(Summary(stored), [])
+    told = page(Summary(stored), [], "page")
     assert "Some or all seeds are missing of filter on corona" in told
     assert "of the 2 runs of *fast*, fill is bank in 1 and blind in 1" in told
 
@@ -431,7 +431,7 @@ def test_the_command_runs_and_draws(data: Path, tmp_path: Path, capsys: pytest.C
     told = capsys.readouterr()
     assert "1 runs made, 0 left" in told.err and str(tmp_path / "reproduction.md") in told.out
     assert main(["reproduce", "--draw", "--out", str(tmp_path), "--page", str(tmp_path / "docs" / "page.md")]) == 0
-    assert (tmp_path / "docs" / "data" / "reproduction_settings.csv").is_file()
+    assert (tmp_path / "docs" / "data" / "page_settings.csv").is_file()
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,6 @@ The third line is given again until no run is left; each call goes on where the 
 OUT/runs are all that is drawn from: those of several machines can be copied into one folder.
 """
 
-PREFIX = "reproduction_"
 ENOUGH = 1000
 """With fewer documents the page calls itself a small pass."""
 
@@ -45,23 +44,23 @@ TIMED = ("unoptimised", "delta-0.5", "stop-rare", "filter", "tau-tilde", "maskin
 
 
 def write_page(records: dict[Key, Record], path: Path, *, png: bool = True) -> list[Path]:
-    """Write the page, and its CSV files and figures under ``data`` beside it; the paths."""
+    """Write the page, and its CSV files and figures under ``data`` beside it, named after the page; the paths."""
     summary = Summary(records)
-    folder = path.parent / "data"
-    written = tables.write_all(summary, folder, prefix=PREFIX)
-    written += figures.draw_all(summary, folder, prefix=PREFIX, png=png)
+    folder, prefix = path.parent / "data", f"{path.stem}_"
+    written = tables.write_all(summary, folder, prefix=prefix)
+    written += figures.draw_all(summary, folder, prefix=prefix, png=png)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(summary, [p.name for p in written if p.suffix != ".png"]), encoding="utf-8")
+    path.write_text(page(summary, [p.name for p in written if p.suffix != ".png"], path.stem), encoding="utf-8")
     return [path, *written]
 
 
-def page(summary: Summary, files: Sequence[str]) -> str:
-    """The text of the page."""
+def page(summary: Summary, files: Sequence[str], name: str) -> str:
+    """The text of the page of that name."""
     findings = judge_all(summary)
     parts = [
         "# The reproduction, claim by claim\n",
         "This page is written from the records of the runs by `anchorscope reproduce --draw --out FOLDER --page "
-        "docs/reproduction.md`; [evaluation.md](evaluation.md) says what the measures mean, and the docstrings of "
+        f"docs/{name}.md`; [evaluation.md](evaluation.md) says what the measures mean, and the docstrings of "
         "`anchorscope/reproduction/` how tasks, models and settings were made.\n",
         "## What was run\n",
         _what_was_run(summary),
@@ -69,7 +68,7 @@ def page(summary: Summary, files: Sequence[str]) -> str:
         _unlike(summary),
         "## The claims\n",
         _verdicts(findings),
-        *(_claim(number, finding, files) for number, finding in enumerate(findings, 1)),
+        *(_claim(number, finding, files, name) for number, finding in enumerate(findings, 1)),
         "## Times\n",
         "Seconds, mean over seeds (processor time on a CPU, the clock's on a GPU), for the documents of the table "
         "above.\n",
@@ -78,7 +77,7 @@ def page(summary: Summary, files: Sequence[str]) -> str:
         REFERENCE,
         "## Quality\n",
         "AOPC^20 at the end of a run, mean over seeds (all figures: "
-        "[reproduction_settings.csv](data/reproduction_settings.csv)).\n",
+        f"[{name}_settings.csv](data/{name}_settings.csv)).\n",
         _quality(summary),
         "## Top terms\n",
         "Stop words left out, first seed.\n",
@@ -98,7 +97,7 @@ def page(summary: Summary, files: Sequence[str]) -> str:
         "## How to repeat it\n",
         HOW_TO,
         "## Files\n",
-        "".join(f"- [{name}](data/{name})\n" for name in files),
+        "".join(f"- [{file}](data/{file})\n" for file in files),
     ]
     return "\n".join(parts)
 
@@ -172,9 +171,9 @@ def _verdicts(findings: Sequence[Finding]) -> str:
     return _table(["claim", "verdict", "measured"], rows)
 
 
-def _claim(number: int, finding: Finding, files: Sequence[str]) -> str:
+def _claim(number: int, finding: Finding, files: Sequence[str], name: str) -> str:
     claim = finding.claim
-    shown = [name for name in files if name.startswith((f"{PREFIX}{claim.shown}.", f"{PREFIX}{claim.shown}_"))]
+    shown = [file for file in files if file.startswith((f"{name}_{claim.shown}.", f"{name}_{claim.shown}_"))]
     lines = [
         f"### {number}. {claim.name}: {finding.verdict}\n",
         f"- The paper: {claim.says}",
@@ -184,7 +183,7 @@ def _claim(number: int, finding: Finding, files: Sequence[str]) -> str:
     if claim.reference:
         lines.append(f"- The reference's files: {claim.reference}.")
     if shown:
-        lines.append(f"- Look at {', '.join(f'[{name}](data/{name})' for name in shown)}")
+        lines.append(f"- Look at {', '.join(f'[{file}](data/{file})' for file in shown)}")
     return "\n".join(lines) + "\n"
 
 
