@@ -590,6 +590,20 @@ class TestHuggingFace:
         setattr(tokenizer, side, "left")
         assert isinstance(encoding.encoder(tokenizer, {}), encoding.Usual)
 
+    def test_a_text_without_any_piece_is_padding(self) -> None:
+        """As the empty text is to a tokenizer that sets nothing around a text."""
+        import tokenizers
+        import transformers
+
+        engine = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[PAD]": 0, "[UNK]": 1}, unk_token="[UNK]"))
+        engine.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+        bare = transformers.PreTrainedTokenizerFast(tokenizer_object=engine, pad_token="[PAD]", unk_token="[UNK]")
+        inputs = encoding.encoder(bare, {})([""])
+        assert {name: tensor.tolist() for name, tensor in inputs.items()} == {
+            "input_ids": [[0]],
+            "attention_mask": [[0]],
+        }
+
     def test_the_pieces_that_are_remembered_have_a_limit(self, monkeypatch) -> None:
         """Also where every text is one long stretch; 3 texts of 16 pieces at a time."""
         monkeypatch.setattr(encoding, "REMEMBERED", 100)

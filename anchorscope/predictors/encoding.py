@@ -147,7 +147,7 @@ class Direct:
         lengths = pieces.lengths[numbers]
         if self._limit:
             lengths = np.minimum(lengths, self._limit - n_begin - n_end)
-        width = int(lengths.max())
+        width = int(lengths.max(initial=1 - n_begin - n_end))  # a model reads at least one piece, be it padding
         table = np.full((len(numbers), n_begin + width + n_end), self._pad, np.int64)
         table[:, :n_begin] = self._begin
         table[:, n_begin : n_begin + width][np.arange(width) < lengths[:, None]] = pieces.flat[
