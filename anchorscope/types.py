@@ -244,7 +244,7 @@ class Perturbator(Protocol):
         ...
 
     def propose(self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]) -> Proposals:
-        """Proposals for every True of every mask, text by text and left to right."""
+        """Proposals for every True of every mask, text by text and left to right; a word under a mask is not seen."""
         ...
 
 

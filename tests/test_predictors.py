@@ -590,6 +590,20 @@ class TestHuggingFace:
         setattr(tokenizer, side, "left")
         assert isinstance(encoding.encoder(tokenizer, {}), encoding.Usual)
 
+    @pytest.mark.parametrize("n_cores", [2, 64])
+    def test_a_tokenizer_to_which_the_first_word_is_another_is_asked_as_usual(self, n_cores: int, monkeypatch) -> None:
+        """It cuts at spaces, but marks the beginning of the text; many cores do not hide that."""
+        import tokenizers
+        import transformers
+        from tokenizers.pre_tokenizers import Metaspace, Sequence, WhitespaceSplit
+
+        monkeypatch.setattr("os.cpu_count", lambda: n_cores)
+        numbers = {"[PAD]": 0, "[UNK]": 1, "words,": 2, "▁words,": 3}
+        engine = tokenizers.Tokenizer(tokenizers.models.WordLevel(numbers, unk_token="[UNK]"))
+        engine.pre_tokenizer = Sequence([WhitespaceSplit(), Metaspace(prepend_scheme="first")])
+        first = transformers.PreTrainedTokenizerFast(tokenizer_object=engine, pad_token="[PAD]", unk_token="[UNK]")
+        assert isinstance(encoding.encoder(first, {}), encoding.Usual)
+
     def test_a_text_without_any_piece_is_padding(self) -> None:
         """As the empty text is to a tokenizer that sets nothing around a text."""
         import tokenizers

@@ -166,13 +166,14 @@ class Direct:
         return framed[:start], framed[start + len(bare) :]
 
     def agrees_with(self, usual: Usual) -> bool:
-        """Whether the model would read the same: the same numbers, and no others that matter."""
-        expected, found = dict(usual(PROBE)), self(PROBE)
+        """Whether the model would read the same, asked or spelled: the same numbers, and no others that matter."""
+        expected = dict(usual(PROBE))
         types = expected.pop("token_type_ids", None)
-        return (
-            expected.keys() == found.keys()
-            and all(expected[name].tolist() == found[name].tolist() for name in found)
-            and (types is None or not bool(types.any()))
+        ways = [self._asked(PROBE), *([self._put_together(_spelled(PROBE))] if self.spells else [])]
+        answers = [self._padded(pieces, np.arange(len(PROBE))) for pieces in ways]
+        return (types is None or not bool(types.any())) and all(
+            expected.keys() == found.keys() and all(expected[name].tolist() == found[name].tolist() for name in found)
+            for found in answers
         )
 
 
