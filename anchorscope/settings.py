@@ -123,6 +123,8 @@ class Settings:
                 f"--keep balanced weighs its samples against each other, and --test {self.test} needs independent "
                 "ones: use --keep shared, or --test fixed."
             )
+        if self.fill != "bank" and (self.bank_pairs != 1 or self.bank_draw != "position"):
+            raise InputError("--bank-pairs and --bank-draw belong to a bank: use --fill bank with them.")
         if self.weight != "equal" and self.aggregation not in BY_GAIN:
             raise InputError(
                 f"--weight {self.weight} weighs gains, and the aggregation {self.aggregation!r} counts anchors: "

@@ -26,6 +26,7 @@ from anchorscope.fills import (
     pick,
 )
 from anchorscope.lexicon import Lexicon
+from anchorscope.settings import preset
 from anchorscope.streams import Draws, draw, half_masks
 from anchorscope.types import Proposals, Words
 from anchorscope.words import split
@@ -306,6 +307,13 @@ def test_a_bank_does_not_depend_on_how_many_texts_are_handed_over_at_once(limit:
     monkeypatch.setattr(fills, "REQUESTS", limit)
     parts = Bank(Parrot(), seed=0, n_pairs=2, draw="position").fill(blocks)
     assert all(np.array_equal(one, other) for one, other in zip(whole, parts, strict=True))
+
+
+@pytest.mark.parametrize("given", [{"bank_pairs": 2}, {"bank_draw": "sample"}])
+def test_how_a_bank_is_drawn_from_is_refused_where_there_is_none(given: dict) -> None:
+    assert preset("fast", fill="bank", **given).fill == "bank"
+    with pytest.raises(InputError, match="--bank-pairs and --bank-draw belong to a bank: use --fill bank"):
+        preset("fast", **given)
 
 
 # --- blind ---
