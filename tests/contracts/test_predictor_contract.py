@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from anchorscope.predictors import as_predictor, load_predictor
-from anchorscope.types import Predictor
+from anchorscope.types import BeginningPredictor, Predictor, Spelled
 
 TEXTS = ["a great film", "a bad film", "great great great", "bad", "not great at all", "a film", "film"]
 TARGETS = ["good", "bad", "good", "bad", "bad", "good", "good"]
@@ -135,6 +135,21 @@ def test_each_row_is_a_distribution(predictor: Predictor) -> None:
     assert len(set(rows.argmax(axis=1))) == 2
     if not predictor.has_probabilities:
         assert set(rows.ravel()) == {0.0, 1.0}
+
+
+def spelled(texts: list[str]) -> Spelled:
+    """Texts by what stands between their spaces."""
+    stretches = sorted({stretch for text in texts for stretch in text.split(" ")})
+    rows = [[stretches.index(stretch) for stretch in text.split(" ")] for text in texts]
+    return Spelled(stretches, [np.array(row, np.int32).tobytes() for row in rows])
+
+
+def test_what_is_begun_is_what_is_predicted(predictor: Predictor) -> None:
+    """If it can begin; a second beginning before the first answer is asked for changes neither."""
+    if isinstance(predictor, BeginningPredictor):
+        begun = [predictor.begin(spelled(texts)) for texts in (ODD_TEXTS, TEXTS)]
+        for texts, answer in zip((ODD_TEXTS, TEXTS), begun, strict=True):
+            assert np.allclose(answer(), predictor.predict(texts), atol=1e-5)
 
 
 def test_texts_may_come_as_any_sequence(predictor: Predictor) -> None:
