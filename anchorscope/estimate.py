@@ -43,7 +43,7 @@ Measured on Rotten Tomatoes with TF-IDF, logistic regression and the corpus pert
 MASKED = {"shared": 0.5, "balanced": 0.5, "own": 0.7}
 """The share of a document's words that a sample masks; under ``own`` it depends on the perturbator."""
 
-OWN_SECONDS = 40e-6
+OWN_SECONDS = 20e-6
 """What a sample costs besides model and perturbator: to draw it, to write its text, to count it."""
 
 SIMULATED = 400

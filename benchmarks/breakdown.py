@@ -28,11 +28,10 @@ from benchmarks import classifiers, tasks, written
 
 PARTS = {
     "candidates (cut, count, index)": ("collection.py", "find_candidates"),
-    "masked language model, or corpus": (None, "propose"),
     "classifier, documents": ("collection.py", "predict"),
     "classifier, samples": ("schedule.py", "answer"),
     "chances of the samples": ("streams.py", "draw"),
-    "fills of the samples": ("fills.py", "draw"),
+    "fills of the samples, with what proposes them": ("fills.py", "draw"),
     "texts of the samples, spelled": ("lexicon.py", "spell"),
     "verdicts": ("reading.py", "take"),
     "vocabulary in three capitalisations": ("lexicon.py", "__init__"),
