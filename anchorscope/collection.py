@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from anchorscope.answers import answered
 from anchorscope.cut import cut
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
+from anchorscope.ranges import ranges
 from anchorscope.settings import Settings
 from anchorscope.tally import Tally
 from anchorscope.types import Document, Predictor, Words
@@ -80,7 +81,7 @@ class Collection(Candidates):
     def occurrences_in(self, documents: NDArray[np.intp]) -> NDArray[np.int64]:
         """Where the occurrences of some documents stand, one document after another."""
         firsts = self.first_occurrence[documents]
-        return stretches(firsts, self.first_occurrence[documents + 1] - firsts)
+        return ranges(firsts, self.first_occurrence[documents + 1] - firsts)
 
     def tally(self) -> Tally:
         """What is known before any test."""
@@ -196,15 +197,6 @@ def check_labels(labels: Sequence[str], settings: Settings) -> None:
     for label in settings.labels or ():
         if label not in labels:
             raise UnknownNameError("label", label, labels)
-
-
-def stretches(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Whole numbers in stretches: so many from each start on.
-
-    >>> stretches(np.array([10, 20]), np.array([3, 2])).tolist()
-    [10, 11, 12, 20, 21]
-    """
-    return np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
 
 
 class LazyWords(Sequence[Words]):

@@ -68,7 +68,7 @@ class OnePass:
         """Vocabulary numbers (samples, words) for each block."""
         answers: list[Fills] = [np.full(block.draws.kept.shape, KEPT, np.int32) for block in blocks]
         samples = [(b, s) for b, block in enumerate(blocks) for s in range(len(block.draws.kept))]
-        for some in _chunks(samples, REQUESTS):
+        for some in chunks(samples, REQUESTS):
             self._fill_some(blocks, some, answers)
         return answers
 
@@ -111,7 +111,7 @@ class OneByOne:
         """Vocabulary numbers (samples, words) for each block."""
         answers: list[Fills] = [np.full(block.draws.kept.shape, KEPT, np.int32) for block in blocks]
         samples = [(b, s) for b, block in enumerate(blocks) for s in range(len(block.draws.kept))]
-        for some in _chunks(samples, REQUESTS):
+        for some in chunks(samples, REQUESTS):
             texts = [blocks[b].words for b, _ in some]
             masks = [~blocks[b].draws.kept[s] for b, s in some]
             while open_ := [j for j, mask in enumerate(masks) if mask.any()]:
@@ -160,7 +160,7 @@ class Bank:
 
     def _stock(self, documents: dict[str, Words]) -> None:
         """Pass the half-masked documents through the perturbator; row j * n_pairs + c is choice c of position j."""
-        for some in _chunks(list(documents.items()), max(1, REQUESTS // (2 * self._n_pairs))):
+        for some in chunks(list(documents.items()), max(1, REQUESTS // (2 * self._n_pairs))):
             masks = [
                 streams.half_masks(
                     seed=self._seed, text=text, stream=BANK_STREAM, n_words=len(words), n_pairs=self._n_pairs
@@ -310,6 +310,7 @@ def original_probabilities(perturbator: Perturbator, lexicon: Lexicon, words: Wo
     return total
 
 
-def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The items in turn, so many at a time."""
     for start in range(0, len(items), size):
         yield items[start : start + size]

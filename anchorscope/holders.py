@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.collection import Collection, stretches
+from anchorscope.collection import Collection
+from anchorscope.ranges import ranges
 
 
 class Holders:
@@ -44,9 +45,9 @@ class Holders:
         self, terms: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The occurrences of each term in its documents from one number to another, and how many are in each."""
-        places = stretches(self._first[terms] + start, stop - start)
+        places = ranges(self._first[terms] + start, stop - start)
         sizes = self._starts[places + 1] - self._starts[places]
-        return self._occurrences[stretches(self._starts[places], sizes)], sizes
+        return self._occurrences[ranges(self._starts[places], sizes)], sizes
 
     def next_documents(self, term: int, start: int, n: int, visited: NDArray[np.bool_]) -> list[int]:
         """The next n documents of a term, from that of number ``start`` on, that were not visited yet.

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,11 @@ from numpy.typing import NDArray
 from anchorscope import streams
 from anchorscope.anchor import Test
 from anchorscope.answers import answered
-from anchorscope.fills import Block, Filling, Unseen, filling, original_probabilities
+from anchorscope.fills import Block, Filling, Unseen, chunks, filling, original_probabilities
 from anchorscope.lexicon import Lexicon
 from anchorscope.reading import Stream, columns_read, places_in_all, take
 from anchorscope.types import EMPTY, BeginningPredictor, Cost, Perturbator, Predictor, Spelled, Unit, Verdict, Words
 from anchorscope.words import split
-
-T = TypeVar("T")
 
 PREDICTOR_TEXTS = 4096
 """How many texts are handed to the predictor at once, sorted by length; adapters batch further as they like."""
@@ -76,7 +74,7 @@ class Engine:
         n_samples = 0
         while opened:
             size = opened[0].block_size
-            parts = _chunks(opened, max(1, PREDICTOR_TEXTS // size))
+            parts = chunks(opened, max(1, PREDICTOR_TEXTS // size))
             for some, present, answer in _one_ahead(self._sampled(part, session) for part in parts):
                 take(some, present, answer().reshape(len(some), size, -1), self._test)
             n_samples += size * len(opened)
@@ -187,7 +185,7 @@ class _Session:
         places.update(zip(new, range(start, start + len(new))))
         self.n_texts += len(new)
         rows = [places[numbers] for numbers in texts.numbers]
-        answers = [_begun(self._predictor, Spelled(texts.stretches, some)) for some in _chunks(new, PREDICTOR_TEXTS)]
+        answers = [_begun(self._predictor, Spelled(texts.stretches, some)) for some in chunks(new, PREDICTOR_TEXTS)]
 
         def answer() -> NDArray[np.float64]:
             if len(self._rows) < start + len(new):
@@ -234,8 +232,3 @@ def _one_ahead(begun: Iterator[_Part]) -> Iterator[_Part]:
         yield waiting
         waiting = following
     yield waiting
-
-
-def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

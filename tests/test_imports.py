@@ -17,7 +17,7 @@ PACKAGE = Path(anchorscope.__file__).parent
 
 VALUES = {"types", "errors", "devices"}
 METHOD = {"registry", "read", "words", "streams", "anchor", "tally", "scores", "bounds", "fills", "aopc", "answers"}
-METHOD |= {"posterior", "progress", "credit", "recount", "hiding", "folders", "lexicon", "cut"}
+METHOD |= {"posterior", "progress", "credit", "recount", "hiding", "folders", "lexicon", "ranges", "cut"}
 PLANS = {"reading", "schedule", "settings", "collection", "holders", "scan", "race", "ledger", "evidence", "patience"}
 PLANS |= {"rows", "tables", "journal", "finished", "standings"}
 ADAPTERS = {"predictors", "perturbators", "backends", "embedded_model"}

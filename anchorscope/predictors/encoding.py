@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.ranges import ranges
 from anchorscope.types import Spelled
 
 Inputs = Mapping[str, Any]
@@ -122,7 +123,7 @@ class Direct:
         used[numbers] = True
         stretches = _Pieces.of(self._remembered([texts.stretches[number] for number in np.flatnonzero(used).tolist()]))
         places = (np.cumsum(used) - 1)[numbers]
-        flat = stretches.flat[_ranges(stretches.starts[places], stretches.lengths[places])]
+        flat = stretches.flat[ranges(stretches.starts[places], stretches.lengths[places])]
         ends = np.cumsum(counts)
         lengths = np.add.reduceat(stretches.lengths[places], ends - counts)
         return _Pieces(flat, np.cumsum(lengths) - lengths, lengths)
@@ -151,7 +152,7 @@ class Direct:
         table = np.full((len(numbers), n_begin + width + n_end), self._pad, np.int64)
         table[:, :n_begin] = self._begin
         table[:, n_begin : n_begin + width][np.arange(width) < lengths[:, None]] = pieces.flat[
-            _ranges(pieces.starts[numbers], lengths)
+            ranges(pieces.starts[numbers], lengths)
         ]
         table[np.arange(len(numbers))[:, None], n_begin + lengths[:, None] + np.arange(n_end)] = self._end
         attention = np.arange(table.shape[1]) < (n_begin + lengths + n_end)[:, None]
@@ -191,16 +192,6 @@ class _Pieces:
         lengths = np.array([len(line) for line in lines], np.intp)
         flat = np.fromiter(chain.from_iterable(lines), np.int64, int(lengths.sum()))
         return cls(flat, np.cumsum(lengths) - lengths, lengths)
-
-
-def _ranges(starts: NDArray[np.intp], lengths: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The numbers from each start on, as many as its length says.
-
-    >>> _ranges(np.array([5, 0]), np.array([2, 3])).tolist()
-    [5, 6, 0, 1, 2]
-    """
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
 def _spelled(texts: Sequence[str]) -> Spelled:
