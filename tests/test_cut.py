@@ -39,6 +39,13 @@ def test_a_word_is_found_once_however_often_it_stands_in_a_batch():
     assert len({a, b, c, *found.numbers[7:].tolist()}) == 5
 
 
+@pytest.mark.parametrize(
+    "texts", [["abcdefghijklmnop", "abcdefghijklmnopq"], ["abcdefghijklmnopq", "abcdefghijklmnop"]]
+)
+def test_a_word_is_no_copy_of_a_longer_one_that_begins_like_it(texts):
+    assert words_by_text(texts) == [[text] for text in texts]
+
+
 def test_a_text_that_is_too_long_for_a_batch_is_cut_by_itself(monkeypatch):
     monkeypatch.setattr(module, "LONGEST", 5)
     monkeypatch.setattr(module, "words_of", lambda text: ["asked", text])
