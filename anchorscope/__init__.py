@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anchorscope.aopc import Removals, removal_oracle
+    from anchorscope.asking.removals import Removals, removal_oracle
+    from anchorscope.asking.retry import Retry
     from anchorscope.errors import AnchorscopeError, InputError, ModelError
     from anchorscope.explainer import Explainer
-    from anchorscope.patience import Patience
     from anchorscope.predictors import as_predictor
     from anchorscope.result import Result
     from anchorscope.types import Explanation, Perturbator, Predictor, Snapshot, Term
@@ -23,11 +23,11 @@ __all__ = [
     "Explanation",
     "InputError",
     "ModelError",
-    "Patience",
     "Perturbator",
     "Predictor",
     "Removals",
     "Result",
+    "Retry",
     "Snapshot",
     "Term",
     "as_predictor",
@@ -40,15 +40,15 @@ _HOMES = {
     "Explanation": "types",
     "InputError": "errors",
     "ModelError": "errors",
-    "Patience": "patience",
+    "Retry": "asking.retry",
     "Perturbator": "types",
     "Predictor": "types",
     "Result": "result",
     "Snapshot": "types",
     "Term": "types",
-    "Removals": "aopc",
+    "Removals": "asking.removals",
     "as_predictor": "predictors",
-    "removal_oracle": "aopc",
+    "removal_oracle": "asking.removals",
 }
 
 

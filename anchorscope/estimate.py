@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from anchorscope.collection import LazyWords, check_labels, choose, find_candidates
-from anchorscope.read import Documents
-from anchorscope.schedule import SHARED_BLOCK
+from anchorscope.planning.collection import LazyWords, check_labels, choose, find_candidates
+from anchorscope.sampling.draws import half_masks
+from anchorscope.sampling.engine import SHARED_BLOCK
 from anchorscope.settings import Settings
-from anchorscope.streams import half_masks
+from anchorscope.text.read import Documents
 from anchorscope.types import Perturbator, Predictor, Words
 
 BATCH = 16

@@ -12,51 +12,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anchorscope.collection import LazyWords
+from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import DocumentsError, InputError
-from anchorscope.patience import Patience, Patient
+from anchorscope.local import LocalExplanation, explain_document, tested_positions
 from anchorscope.perturbators.choose import choose_perturbator
+from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import as_predictor
 from anchorscope.predictors.labels import given_names
-from anchorscope.read import Documents, listed_texts, read_texts
 from anchorscope.result import Result
 from anchorscope.run import Budget, Run
-from anchorscope.schedule import Engine
+from anchorscope.sampling.engine import Engine
 from anchorscope.settings import Settings, in_a_line, preset, preset_for_one_document
-from anchorscope.types import Perturbator, Predictor, Snapshot, Unit, Words
-from anchorscope.words import spans, split, terms
-
-
-@dataclass(frozen=True, slots=True)
-class LocalAnchor:
-    """A word of one document: where it stands, whether it is an anchor, and how often perturbed texts agreed."""
-
-    word: str
-    span: tuple[int, int]
-    anchor: bool
-    decided: bool
-    agreements: int
-    samples: int
-    gain: float
-
-
-@dataclass(frozen=True, slots=True)
-class LocalExplanation:
-    """One document's prediction and the test of each of its words."""
-
-    text: str
-    label: str
-    probability: float
-    words: tuple[LocalAnchor, ...]
-
-    @property
-    def anchors(self) -> tuple[str, ...]:
-        """The words that are anchors, in their order."""
-        return tuple(word.word for word in self.words if word.anchor)
+from anchorscope.text.read import Documents, listed_texts, read_texts
+from anchorscope.text.words import split
+from anchorscope.types import Perturbator, Predictor, Snapshot, Words
 
 
 class Explainer:
@@ -67,7 +39,8 @@ class Explainer:
     ``only``         the labels to explain; all of them if None
     ``perturbator``  a Perturbator, or None for the one that suits the documents
     ``settings``     further settings by name, such as ``{"delta": 0.2}``; they go before the preset's
-    ``patience``     how often and how long a model that fails is tried again
+    ``backend``      where the work is done, by name; ``workers`` processes share it
+    ``retry``        how often and how long a model that fails is tried again
     ``keep_texts``   False keeps the texts of the documents, perturbed or not, out of the run folder
     """
 
@@ -82,10 +55,11 @@ class Explainer:
         perturbator: Perturbator | None = None,
         preset: str = "fast",
         settings: Mapping[str, Any] | None = None,
+        backend: str = "local",
         workers: int = 1,
         max_seconds: float | None = None,
         max_model_calls: int | None = None,
-        patience: Patience | None = None,
+        retry: Retry | None = None,
         keep_texts: bool = True,
     ) -> None:
         self.model = model
@@ -96,10 +70,11 @@ class Explainer:
         self.perturbator = perturbator
         self.preset = preset
         self.settings = settings
+        self.backend = backend
         self.workers = workers
         self.max_seconds = max_seconds
         self.max_model_calls = max_model_calls
-        self.patience = patience
+        self.retry = retry
         self.keep_texts = keep_texts
 
     def explain(
@@ -115,10 +90,7 @@ class Explainer:
         run = self._run(read_texts(texts, labels), training_texts, out, resume)
         for _ in run.snapshots():
             pass
-        result = run.result()
-        if out is not None:
-            result.save(Path(out))
-        return result
+        return run.result()
 
     def stream(
         self,
@@ -130,42 +102,25 @@ class Explainer:
         resume: bool = False,
     ) -> Iterator[Snapshot]:
         """What is known, after every round; the last snapshot is ``finished``."""
-        run = self._run(read_texts(texts, labels), training_texts, out, resume)
-        yield from run.snapshots()
-        if out is not None:
-            run.result().save(Path(out))
+        yield from self._run(read_texts(texts, labels), training_texts, out, resume).snapshots()
 
     def anchors(self, text: str) -> LocalExplanation:
         """The anchors of one document: every word is tested, stop words and rare words too."""
         if not isinstance(text, str):
             raise InputError(f"text must be a string, not {in_a_line(text)} (a {type(text).__name__}).")
-        predictor = self._predictor()
-        settings = preset_for_one_document(self.preset, **self._by_hand())
-        words = split(text)
-        positions = [position for position, term in enumerate(terms(words)) if term is not None]
-        if not positions:
+        if not tested_positions(text):
             raise DocumentsError("The document has no word to test; give a text with words.")
-        engine = self._engine(words, predictor, settings)
-        row = predictor.predict([text])[0]
-        label = int(row.argmax())
-        unit = Unit(0, text, label, tuple(positions), (settings.tau,) * len(positions))
-        verdicts, _ = engine.judge([unit])
-        places = spans(words)
-        tested = tuple(
-            LocalAnchor(
-                words.words[v.position], places[v.position], v.anchor, v.decided, v.agreements, v.samples, v.gain
-            )
-            for v in verdicts
-        )
-        return LocalExplanation(text, predictor.labels[label], float(row[label]), tested)
+        settings = preset_for_one_document(self.preset, **self._by_hand())
+        predictor = self._predictor()
+        return explain_document(text, predictor, self._engine(split(text), predictor, settings), settings.tau)
 
     def _predictor(self) -> Predictor:
         predictor = as_predictor(self.model, labels=self.labels)
-        if not isinstance(self.patience, Patience | None):
-            raise InputError(f"patience must be a Patience, not {in_a_line(self.patience)}.")
-        if isinstance(predictor, Patient) and self.patience is None:
+        if not isinstance(self.retry, Retry | None):
+            raise InputError(f"retry must be a Retry, not {in_a_line(self.retry)}.")
+        if isinstance(predictor, RetryingPredictor) and self.retry is None:
             return predictor
-        return Patient(predictor, self.patience or Patience())
+        return RetryingPredictor(predictor, self.retry or Retry())
 
     def _by_hand(self) -> dict[str, Any]:
         """The settings that go before the preset's."""
@@ -211,6 +166,7 @@ class Explainer:
             settings,
             folder=None if out is None else Path(out),
             resume=resume,
+            backend=self.backend,
             workers=self.workers,
             budget=Budget.of(self.max_seconds, self.max_model_calls),
             training_texts=None if training_texts is None else listed_texts(training_texts, "training_texts"),

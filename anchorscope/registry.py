@@ -1,57 +1,64 @@
-"""Short names for the command line: a name stands for ``module:object`` and is imported on first use.
+"""Everything that can be exchanged has a short name: built in here, or added by an outside package.
 
-Outside packages add a name through an entry point of the group ``anchorscope.<kind>``:
+A kind has a table in the room where its members live; an entry is the object itself, or ``module:object``, imported on
+first use. Outside packages add a name through an entry point of the group ``anchorscope.<kind>``:
 
     [project.entry-points."anchorscope.aggregation"]
-    median = "my_package:median_score"
+    median = "my_package:MEDIAN"
+
+    kind         what it is                                             how it is called
+    aggregation  an ``Aggregation`` (scoring/aggregation.py)
+    backend      makes a ``Backend`` (types.py)                         (local score, workers)
+    drawing      explanations -> something to look at                   (explanations, level=…)
+    perturbator  makes a ``Perturbator`` (types.py)                     (argument, top_n=…, device=…)
+    predictor    makes a ``Predictor`` (types.py)                       (argument, labels=…)
+    reporter     makes a ``Reporter`` (types.py)                        (text stream)
+    score        makes a ``LocalScore`` (types.py)                      (predictor, perturbator, settings)
+    strategy     makes a ``Strategy`` (planning/plan.py)                (collection, settings)
+
+What stands behind a colon of the name (``masked-lm:FOLDER``) is the argument.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 from anchorscope.errors import InputError, UnknownNameError
 
-BUILT_IN: dict[str, dict[str, str]] = {
-    "aggregation": {
-        "sq": "anchorscope.scores:sq",
-        "av": "anchorscope.scores:av",
-        "av5": "anchorscope.scores:av5",
-        "h": "anchorscope.scores:h",
-        "pr": "anchorscope.scores:pr",
-        "gain": "anchorscope.scores:gain",
-        "excess": "anchorscope.scores:excess",
-        "base": "anchorscope.scores:base",
-        "pr-inverse": "anchorscope.scores:pr_inverse",
-    },
-    "perturbator": {
-        "corpus": "anchorscope.perturbators.corpus:CorpusPerturbator",
-        "embedded": "anchorscope.perturbators.embedded:EmbeddedPerturbator",
-        "mask-token": "anchorscope.perturbators.mask_token:MaskTokenPerturbator",
-        "masked-lm": "anchorscope.perturbators.masked_lm:MaskedLMPerturbator",
-    },
+TABLES: Mapping[str, str] = {
+    "aggregation": "anchorscope.scoring.aggregations:AGGREGATIONS",
+    "backend": "anchorscope.backends:BACKENDS",
+    "drawing": "anchorscope.report:DRAWINGS",
+    "perturbator": "anchorscope.perturbators:PERTURBATORS",
+    "predictor": "anchorscope.predictors:PREDICTORS",
+    "reporter": "anchorscope.report:REPORTERS",
+    "score": "anchorscope.local_scores:SCORES",
+    "strategy": "anchorscope.planning:STRATEGIES",
 }
+"""Where the built-in members of each kind are listed."""
 
 
 def names(kind: str) -> list[str]:
     """The names of a kind, built in or added by outside packages.
 
-    >>> "sq" in names("aggregation")
-    True
+    >>> "sq" in names("aggregation"), names("strategy")
+    (True, ['race', 'scan'])
     """
-    return sorted({*BUILT_IN[kind], *(entry.name for entry in entry_points(group=f"anchorscope.{kind}"))})
+    return sorted({*load(TABLES[kind]), *(entry.name for entry in entry_points(group=f"anchorscope.{kind}"))})
 
 
 def resolve(kind: str, name: str) -> Any:
     """The object behind a name.
 
-    >>> resolve("aggregation", "sq").__name__
+    >>> resolve("aggregation", "sq").name
     'sq'
     """
-    if name in BUILT_IN[kind]:
-        return load(BUILT_IN[kind][name])
+    found = load(TABLES[kind]).get(name)
+    if found is not None:
+        return load(found) if isinstance(found, str) else found
     for entry in entry_points(group=f"anchorscope.{kind}"):
         if entry.name == name:
             return entry.load()

@@ -11,19 +11,28 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from importlib.resources import files
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope import registry
 from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
+from anchorscope.planning.plan import Standing
+from anchorscope.scoring.aggregation import ranking
+from anchorscope.scoring.tally import Tally
 from anchorscope.types import Cost, Explanation, Snapshot, Term
 
 SCHEMA = 1
 FILE = "result.json"
+
+FEW_DOCUMENTS = 10
+"""Of fewer documents a label's terms do not say much."""
 
 Kind = TypeVar("Kind")
 
@@ -123,12 +132,57 @@ class Result:
 
     def plot(self) -> Any:
         """A matplotlib figure: ranked bars with their intervals; ``.savefig("words.svg")`` for a paper."""
-        # By name, as below: the drawing stands above the result.
-        return import_module("anchorscope.report.plot").plot(self.explanations)
+        return registry.resolve("drawing", "figure")(self.explanations, level=self.interval_level)
 
     def _repr_html_(self) -> str:
-        drawn: str = import_module("anchorscope.report.notebook").html(self.explanations, level=self.interval_level)
+        drawn: str = registry.resolve("drawing", "html")(self.explanations, level=self.interval_level)
         return drawn
+
+
+def explanation(
+    name: str,
+    label: int,
+    terms: Sequence[str],
+    tally: Tally,
+    scores: NDArray[np.float64],
+    standing: Standing,
+    *,
+    k: int,
+    n_documents: int,
+    n_robust: int,
+    examples: Callable[[int, int], tuple[str, ...]] = lambda label, term: (),
+) -> Explanation:
+    """The top terms of one label, and where its list stands."""
+    return Explanation(
+        label=name,
+        documents=n_documents,
+        robust=n_robust,
+        settled=bool(standing.settled[label]),
+        regret=None if standing.regret is None else float(standing.regret[label]),
+        terms=tuple(
+            Term(
+                term=terms[term],
+                score=float(scores[label, term]),
+                interval=(float(standing.low[label, term]), float(standing.high[label, term])),
+                membership=None if standing.membership is None else float(standing.membership[label, term]),
+                anchors=int(tally.anchors[label, term]),
+                non_anchors=int(tally.non_anchors[label, term]),
+                skipped=int(tally.skipped[label, term]),
+                occurrences=int(tally.occurrences[label, term]),
+                examples=examples(label, term),
+            )
+            for term in ranking(scores[label], tally.occurrences[label], k).tolist()
+        ),
+        note=_note(name, n_documents),
+    )
+
+
+def _note(label: str, n_documents: int) -> str | None:
+    if n_documents == 0:
+        return f"No document is predicted {label!r}: there is nothing to explain."
+    if n_documents < FEW_DOCUMENTS:
+        return f"Only {n_documents} documents are predicted {label!r}: too few to say much."
+    return None
 
 
 def rows(explanations: Mapping[str, Explanation]) -> list[dict[str, Any]]:

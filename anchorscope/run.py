@@ -14,22 +14,28 @@ from __future__ import annotations
 
 import platform
 import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from anchorscope import evidence, scores
-from anchorscope.backends.local import check_workers, local_backend
-from anchorscope.collection import (
+from anchorscope import registry
+from anchorscope.asking.retry import Retry, RetryingPredictor
+from anchorscope.errors import AnchorscopeError, InputError, ModelError, RunFolderError
+from anchorscope.journal import evidence
+from anchorscope.journal.columns import measurements_in, rows_of
+from anchorscope.journal.identity import differences
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.tables import FILE
+from anchorscope.journal.writer import Journal, refuse_busy
+from anchorscope.planning.collection import (
     Collection,
     LazyWords,
     Predictions,
@@ -39,35 +45,16 @@ from anchorscope.collection import (
     find_candidates,
     predict,
 )
-from anchorscope.errors import AnchorscopeError, InputError, ModelError, RunFolderError
-from anchorscope.finished import FinishedRun
-from anchorscope.hiding import Hidden
-from anchorscope.journal import Journal, refuse_busy
-from anchorscope.ledger import Ledger
-from anchorscope.patience import Patience, Patient
-from anchorscope.race import Race
-from anchorscope.read import Documents
+from anchorscope.planning.ledger import Ledger
+from anchorscope.planning.plan import Round, Strategy
 from anchorscope.result import FILE as RESULT
-from anchorscope.result import Result
-from anchorscope.scan import Scan, Standing
-from anchorscope.schedule import Engine
+from anchorscope.result import Result, explanation
+from anchorscope.sampling.culprit import unit_of
+from anchorscope.sampling.engine import Engine
+from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.settings import Settings
-from anchorscope.tables import FILE
-from anchorscope.tally import Tally
-from anchorscope.types import (
-    Backend,
-    Cost,
-    Document,
-    Explanation,
-    Perturbator,
-    Predictor,
-    Snapshot,
-    Term,
-    Unit,
-    Verdict,
-)
-
-FEW_DOCUMENTS = 10
+from anchorscope.text.read import Documents
+from anchorscope.types import Backend, Cost, Document, LocalScore, Measurements, Perturbator, Predictor, Snapshot
 
 PREDICTED_AT_ONCE = 8192
 """The predictions of so many documents are written down together, before those of the next."""
@@ -114,28 +101,41 @@ class Run:
         *,
         folder: Path | None = None,
         resume: bool = False,
+        backend: str = "local",
         workers: int = 1,
         budget: Budget | None = None,
         training_texts: Sequence[str] | None = None,
         sources: Mapping[str, str] | None = None,
         keep_texts: bool = True,
     ) -> None:
-        self._documents, self._perturbator = documents, perturbator
-        self._predictor = predictor if isinstance(predictor, Patient) else Patient(predictor, Patience())
-        self._settings, self._workers, self._budget = settings, workers, budget or Budget()
-        self._training_texts, self._sources = training_texts, dict(sources or {})
-        self._folder, self._resume, self._keep_texts = folder, resume, keep_texts
+        self._documents = documents
+        self._predictor = (
+            predictor if isinstance(predictor, RetryingPredictor) else RetryingPredictor(predictor, Retry())
+        )
+        self._perturbator = perturbator
+        self._settings = settings
+        self._aggregation: Aggregation = registry.resolve("aggregation", settings.aggregation)
+        self._make_backend: Callable[[LocalScore, int], Backend] = registry.resolve("backend", backend)
+        self._workers = workers
+        self._budget = budget or Budget()
+        self._training_texts = training_texts
+        self._sources = dict(sources or {})
+        self._folder = folder
+        self._keep_texts = keep_texts
         self._last: Snapshot | None = None
         self._finished = False
         refuse_existing(folder, resume)
-        check_workers(workers)
+        _check_workers(workers)
         clock = _Clock()
         self._chosen, left_out = choose(documents.documents, settings)
         self._skipped = {**documents.skipped, **left_out}
         self._choosing = clock.spent()
 
     def snapshots(self) -> Generator[Snapshot, None, None]:
-        """Compute, and yield what is known after each round."""
+        """Compute, and yield what is known after each round; in a folder, the result is written at the end.
+
+        So it is when the run is interrupted, or whoever asks for snapshots asks no more.
+        """
         journal = Journal(self._folder) if self._folder else None
         try:
             for snapshot in self._snapshots(journal):
@@ -145,9 +145,18 @@ class Run:
             if journal and journal.is_new and not journal.holds_predictions():
                 journal.discard()
             raise
+        except (GeneratorExit, KeyboardInterrupt):
+            self._keep_result()
+            raise
+        else:
+            self._keep_result()
         finally:
             if journal:
                 journal.close()
+
+    def _keep_result(self) -> None:
+        if self._folder and self._last and (self._last.finished or self._last.cost.tests):
+            self.result().save(self._folder)
 
     def result(self) -> Result:
         """What the last snapshot knew."""
@@ -175,7 +184,7 @@ class Run:
         if self._folder is None or not is_finished(self._folder):
             return None
         self._perturbator.fit(LazyWords([document.text for document in self._chosen]))
-        with closing(FinishedRun(self._folder)) as kept:
+        with closing(RunReader(self._folder)) as kept:
             self._compare(kept.meta)
         return Result.load(self._folder)
 
@@ -225,112 +234,104 @@ class Run:
 
     def _rounds(self, collection: Collection, journal: Journal | None, cost: Cost, clock: _Clock) -> Iterator[Snapshot]:
         settings = self._settings
-        engine = Engine(self._predictor, self._perturbator, settings.sampling, settings.anchor_test)
-        backend = local_backend(engine, self._workers)
-        strategy = Race(collection, settings) if settings.strategy == "race" else Scan(collection, settings)
-        ledger = Ledger(collection, strategy, settings.credit)
+        score: LocalScore = registry.resolve("score", str(settings.score))(self._predictor, self._perturbator, settings)
+        backend = self._make_backend(score, self._workers)
+        strategy: Strategy = registry.resolve("strategy", settings.strategy)(collection, settings)
+        ledger = Ledger(collection, strategy, settings.empty_anchor_rule)
         closed = journal.closed_rounds() if journal else {}
-        hidden = None if self._keep_texts else Hidden([document.text for document in collection.documents])
         number = 0
         cost += clock.spent()
+        if self._folder:
+            (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
         try:
             yield self._view(collection, strategy, ledger, number, cost)
-            complete = False
             while number in closed or not self._budget.is_spent(cost + clock.running()):
                 round_ = strategy.next_round(ledger.tally)
                 if round_ is None:
-                    complete = True
+                    self._finished = True
                     break
-                if number in closed:
-                    assert journal is not None
-                    verdicts, spent = _shown(journal.read_round(number), hidden), closed[number]
-                    self._check_replay(number, round_.units, verdicts)
+                if journal and number in closed:
+                    found, spent = self._replay(journal, number, round_, collection), closed[number]
                 else:
-                    verdicts, spent = self._judge(backend, round_.units, collection)
-                    verdicts.sort(key=lambda verdict: (verdict.document, verdict.position))
-                    spent = spent + clock.spent()
-                ledger.add(round_, verdicts)
+                    found, spent = self._measure(backend, round_, collection)
+                    spent += clock.spent()
+                ledger.add(round_, found)
                 if journal and number not in closed:
-                    terms = ledger.terms_of(verdicts).tolist()
-                    written = zip(_hidden(verdicts, hidden), terms)
-                    journal.write_round(number, round_, written, strategy.prefixes(), spent)
+                    rows = rows_of(round_, found, collection)
+                    journal.write_round(number, rows, round_.skips, strategy.prefixes(), spent)
                 cost, number = cost + spent, number + 1
                 snapshot = self._view(collection, strategy, ledger, number, cost)
                 if journal:
                     journal.write_moment(number, evidence.moment(snapshot))
                 yield snapshot
             if journal and self._last and journal.meta().get("evidence") != number:
-                cost += self._write_evidence(journal, engine, collection, ledger, self._last, cost, hidden)
-            self._finished = complete
+                cost += self._write_evidence(journal, collection, ledger, self._last, cost)
             yield replace(self._view(collection, strategy, ledger, number, cost + clock.spent()), finished=True)
         finally:
             backend.close()
 
-    def _check_replay(self, number: int, units: Sequence[Unit], verdicts: Sequence[Verdict]) -> None:
-        planned = sorted((unit.document, position) for unit in units for position in unit.positions)
-        if planned != [(verdict.document, verdict.position) for verdict in verdicts]:
+    def _replay(self, journal: Journal, number: int, round_: Round, collection: Collection) -> Measurements:
+        """What a closed round measured, if it is the round that is planned now."""
+        found = measurements_in(journal.read_round(number), round_, collection)
+        if found is None:
             raise RunFolderError(
                 f"Round {number} in the journal of {self._folder} holds other tests than this version plans; "
                 "start afresh in another --out."
             )
+        return found
 
-    def _judge(self, backend: Backend, units: Sequence[Unit], collection: Collection) -> tuple[list[Verdict], Cost]:
-        """The verdicts of a round; where the model is at fault, the error names the document."""
+    def _measure(self, backend: Backend, round_: Round, collection: Collection) -> tuple[Measurements, Cost]:
+        """What a round measures; where the model is at fault, the error names the document."""
         try:
-            return backend.judge(units)
+            return backend.measure(round_.units)
         except ModelError as error:
             sampling, test = self._settings.sampling, self._settings.anchor_test
-            unit = evidence.origin(error.text, units, self._predictor, self._perturbator, sampling, test)
+            unit = unit_of(error.text, round_.units, self._predictor, self._perturbator, sampling, test)
             if unit is None:
                 raise
             key = collection.documents[unit.document].key
             raise _about(error, f"a perturbed text of document {key}") from error.__cause__
 
     def _write_evidence(
-        self,
-        journal: Journal,
-        engine: Engine,
-        collection: Collection,
-        ledger: Ledger,
-        shown: Snapshot,
-        cost: Cost,
-        hidden: Hidden | None,
+        self, journal: Journal, collection: Collection, ledger: Ledger, shown: Snapshot, cost: Cost
     ) -> Cost:
         """Write down what a report shows besides counts; what that took.
 
         A run whose budget is spent asks the model nothing more: its documents are kept, their samples are not.
         """
-        spent = Cost()
+        spent, settings = Cost(), self._settings
         if not self._budget.is_spent(cost):
-            rows, of_samples = evidence.samples_of_terms(engine, collection, ledger, shown, self._settings.tau)
-            curves, of_curves = evidence.aopc_curves(self._predictor, collection, shown, self._settings.seed)
-            journal.write_evidence(rows if hidden is None else evidence.without_texts(rows, hidden))
+            engine = Engine(self._predictor, self._perturbator, settings.sampling, settings.anchor_test)
+            rows, of_samples = evidence.samples_of_terms(engine, collection, ledger, shown, settings.tau)
+            curves, of_curves = evidence.aopc_curves(self._predictor, collection, shown, settings.seed)
+            journal.write_evidence(rows if self._keep_texts else evidence.without_texts(rows))
             journal.begin({"aopc": curves, "evidence": shown.round})
             spent = of_samples + of_curves
-        if hidden is None:
+        if self._keep_texts:
             journal.write_texts(evidence.texts_of_terms(collection, ledger, shown))
         return spent
 
-    def _view(self, collection: Collection, strategy: Scan | Race, ledger: Ledger, number: int, cost: Cost) -> Snapshot:
+    def _view(self, collection: Collection, strategy: Strategy, ledger: Ledger, number: int, cost: Cost) -> Snapshot:
         """The snapshot of this moment."""
         tally, settings = ledger.tally, self._settings
-        values = scores.aggregation(settings.aggregation, alpha=settings.alpha)(strategy.counted(tally))
+        scores = self._aggregation.score(strategy.counted(tally), settings.alpha)
         standing = strategy.standing(tally)
-        n_documents, n_robust, explanations = collection.n_documents, ledger.n_robust(), {}
-        for label in np.flatnonzero(collection.explained):
-            top = scores.ranking(values[label], tally.occurrences[label], settings.top_k)
-            name = collection.labels[label]
-            explanations[name] = Explanation(
-                label=name,
-                documents=int(n_documents[label]),
-                robust=int(n_robust[label]),
-                settled=bool(standing.settled[label]),
-                regret=None if standing.regret is None else float(standing.regret[label]),
-                terms=tuple(
-                    term_view(collection.terms, tally, values, standing, int(label), int(t), ledger) for t in top
-                ),
-                note=_note(name, int(n_documents[label])),
+        n_documents, n_robust = collection.n_documents, ledger.n_robust()
+        explanations = {
+            collection.labels[label]: explanation(
+                collection.labels[label],
+                label,
+                collection.terms,
+                tally,
+                scores,
+                standing,
+                k=settings.top_k,
+                n_documents=int(n_documents[label]),
+                n_robust=int(n_robust[label]),
+                examples=ledger.example_keys,
             )
+            for label in np.flatnonzero(collection.explained).tolist()
+        }
         return Snapshot(
             explanations=explanations,
             round=number,
@@ -348,9 +349,9 @@ class Run:
         journal.begin({**self._identity(), "sources": self._sources})
 
     def _compare(self, then: Mapping[str, Any]) -> None:
-        if differences := _differences(then, self._identity()):
+        if found := differences(then, self._identity()):
             raise RunFolderError(
-                f"The run in {self._folder} was started differently ({'; '.join(differences)}); "
+                f"The run in {self._folder} was started differently ({'; '.join(found)}); "
                 "give the same again, or start afresh in another --out."
             )
 
@@ -405,27 +406,9 @@ def is_finished(folder: Path) -> bool:
         return False
 
 
-def term_view(
-    terms: Sequence[str],
-    tally: Tally,
-    values: NDArray[np.float64],
-    standing: Standing,
-    label: int,
-    term: int,
-    ledger: Ledger | None = None,
-) -> Term:
-    """A term as it is shown."""
-    return Term(
-        term=terms[term],
-        score=float(values[label, term]),
-        interval=(float(standing.low[label, term]), float(standing.high[label, term])),
-        membership=None if standing.membership is None else float(standing.membership[label, term]),
-        anchors=int(tally.anchors[label, term]),
-        non_anchors=int(tally.non_anchors[label, term]),
-        skipped=int(tally.skipped[label, term]),
-        occurrences=int(tally.occurrences[label, term]),
-        examples=ledger.example_keys(label, term) if ledger else (),
-    )
+def _check_workers(workers: int) -> None:
+    if not isinstance(workers, Integral) or workers < 1:
+        raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
 
 
 def _digest(texts: Sequence[str] | None) -> str | None:
@@ -434,49 +417,6 @@ def _digest(texts: Sequence[str] | None) -> str | None:
     return sha256("\0".join(sorted(texts)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What a journal and a new call do not agree on, in words."""
-    found = [
-        f"{kind} {then[kind].get('name', '')} has changed".replace("  ", " ")
-        for kind in ("documents", "model", "perturbator", "training texts")
-        if then[kind]["sha256"] != now[kind]["sha256"]
-    ]
-    if then["labels"] != now["labels"]:
-        found.append(f"labels were {', '.join(then['labels'])}, now {', '.join(now['labels'])}")
-    if then["texts"] != now["texts"]:
-        found.append("texts were kept, now they are not" if then["texts"] else "texts were not kept, now they are")
-    settings_then = Settings.from_dict(then["settings"]).to_dict()
-    found += [
-        f"{name} was {settings_then[name]}, now {value}"
-        for name, value in now["settings"].items()
-        if settings_then[name] != value
-    ]
-    return found
-
-
-def _hidden(verdicts: Sequence[Verdict], hidden: Hidden | None) -> Sequence[Verdict]:
-    """The verdicts as they are written down."""
-    if hidden is None:
-        return verdicts
-    return [replace(v, position=hidden.hide(v.document, v.position)) for v in verdicts]
-
-
-def _shown(verdicts: list[Verdict], hidden: Hidden | None) -> list[Verdict]:
-    """The verdicts as they were before they were written down."""
-    if hidden is None:
-        return verdicts
-    shown = [replace(v, position=hidden.show(v.document, v.position)) for v in verdicts]
-    return sorted(shown, key=lambda v: (v.document, v.position))
-
-
 def _about(error: ModelError, what: str) -> ModelError:
     """The same error with the document in its sentence."""
     return type(error)(f"{str(error).removesuffix('.')} ({what}).", text=error.text)
-
-
-def _note(label: str, n_documents: int) -> str | None:
-    if n_documents == 0:
-        return f"No document is predicted {label!r}: there is nothing to explain."
-    if n_documents < FEW_DOCUMENTS:
-        return f"Only {n_documents} documents are predicted {label!r}: too few to say much."
-    return None

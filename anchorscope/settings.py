@@ -12,30 +12,29 @@ A setting given by hand goes before the preset's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from reprlib import repr as short_repr
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any
 
 import numpy as np
 
 from anchorscope import registry
-from anchorscope.anchor import TESTS, Test
-from anchorscope.bounds import FILTERED
-from anchorscope.credit import ROBUST, WEIGHTS, Credit
 from anchorscope.errors import InputError, UnknownNameError
-from anchorscope.fills import BANK_DRAWS, FILLINGS
-from anchorscope.progress import RACED
-from anchorscope.schedule import Sampling
-from anchorscope.scores import BY_GAIN
-from anchorscope.streams import KEEP_POLICIES
-from anchorscope.words import STOP_WORDS
+from anchorscope.sampling.draws import KEEP_POLICIES
+from anchorscope.sampling.engine import Sampling
+from anchorscope.sampling.fills import BANK_DRAWS, FILLINGS
+from anchorscope.sampling.sequential_test import TESTS, SequentialTest
+from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.empty_anchor import ROBUST, WEIGHTS, EmptyAnchorRule
+from anchorscope.text.words import STOP_WORDS
 
 FILTERS = ("none", "optimistic", "sound")
 ORDERS = ("confidence", "confidence-ascending", "random", "length")
 CONDITIONS = ("kept", "present")
-STRATEGIES = ("race", "scan")
+PLUGS = ("aggregation", "score", "strategy")
+"""The settings that name something of the registry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,8 @@ class Settings:
     seed: int = 0
     labels: tuple[str, ...] | None = None
     top_k: int = 20
-    aggregation: str = "gain"
+    score: str | None = None
+    aggregation: str = "total"
     alpha: float = 0.5
 
     test: str = "fixed"
@@ -95,27 +95,71 @@ class Settings:
         for name, known in _NAMED.items():
             if getattr(self, name) not in known:
                 raise UnknownNameError(name.replace("_", " "), getattr(self, name), known)
-        registry.resolve("aggregation", self.aggregation)
+        for name in PLUGS:
+            if getattr(self, name) is not None:
+                registry.resolve(name, getattr(self, name))
         for name, (low, high, closed) in _RANGES.items():
             value = getattr(self, name)
             inside = low <= value <= high if closed else low < value < high
             if not inside:
                 span = f"from {low} to {high}" if closed else f"between {low} and {high}, both excluded"
                 raise InputError(f"{_option(name)} must be {span}, not {value}.")
-        if self.filter == "sound" and self.aggregation not in FILTERED:
+        aggregation: Aggregation = registry.resolve("aggregation", self.aggregation)
+        if self.score is None:
+            object.__setattr__(self, "score", "banzhaf" if aggregation.is_graded else "anchor")
+        self._check_aggregation(aggregation)
+        self._check_filter(aggregation)
+        if self.strategy == "race":
+            self._check_race(aggregation)
+        self._check_samples(aggregation)
+
+    def _check_aggregation(self, aggregation: Aggregation) -> None:
+        """An aggregation adds up what the local score gives."""
+        is_graded = registry.resolve("score", str(self.score)).is_graded
+        if aggregation.is_graded and not is_graded:
+            raise InputError(
+                f"The aggregation {self.aggregation!r} adds up graded values, and --score {self.score} says yes or no: "
+                "use --score banzhaf, or another --aggregation."
+            )
+        if aggregation.joins_labels and self.labels is not None:
+            raise InputError(
+                f"The aggregation {self.aggregation!r} compares all labels of a model: leave out --label, or use "
+                "another --aggregation."
+            )
+        if self.weight != "equal" and not aggregation.is_graded:
+            raise InputError(
+                f"--weight {self.weight} weighs values, and the aggregation {self.aggregation!r} counts anchors: "
+                "use --weight equal, or --aggregation total."
+            )
+
+    def _check_filter(self, aggregation: Aggregation) -> None:
+        """A filter needs to know what a score can become."""
+        if self.filter == "sound" and not aggregation.prunes:
             raise InputError(
                 f"--filter sound knows no bound for the aggregation {self.aggregation!r}; "
-                f"it is there for {', '.join(FILTERED)}: use --filter none."
+                f"it is there for {_names_of(lambda one: one.prunes)}: use --filter none."
             )
-        if self.aggregation == "h" and self.labels is not None:
+        if self.filter == "optimistic" and aggregation.optimistic is None:
             raise InputError(
-                "The aggregation 'h' compares all labels of a model: leave out --label, or use another --aggregation."
+                f"--filter optimistic knows no pseudo-score for the aggregation {self.aggregation!r}; "
+                f"it is there for {_names_of(lambda one: one.optimistic is not None)}: use --filter none."
             )
-        if self.strategy == "race":
-            self._check_race()
-        if self.aggregation in BY_GAIN and self.keep == "own":
+
+    def _check_race(self, aggregation: Aggregation) -> None:
+        """A race takes its samples at random and counts all of a word's measurements alike."""
+        if not aggregation.can_race:
             raise InputError(
-                f"The aggregation {self.aggregation!r} compares samples with and without a token, and --keep own has "
+                f"--strategy race knows no form of the aggregation {self.aggregation!r}; "
+                f"it is there for {_names_of(lambda one: one.can_race)}: use --strategy scan."
+            )
+        if self.filter != "none" or self.tau_tilde or self.order != "confidence":
+            raise InputError("--filter, --tau-tilde and --order belong to the scan: use --strategy scan with them.")
+
+    def _check_samples(self, aggregation: Aggregation) -> None:
+        """What is kept, filled and tested goes together."""
+        if aggregation.is_graded and self.keep == "own":
+            raise InputError(
+                f"The aggregation {self.aggregation!r} compares samples with and without a word, and --keep own has "
                 "none without: use --keep shared, or another --aggregation."
             )
         if self.keep == "balanced" and self.test != "fixed":
@@ -125,26 +169,6 @@ class Settings:
             )
         if self.fill != "bank" and (self.bank_pairs != 1 or self.bank_draw != "position"):
             raise InputError("--bank-pairs and --bank-draw belong to a bank: use --fill bank with them.")
-        if self.weight != "equal" and self.aggregation not in BY_GAIN:
-            raise InputError(
-                f"--weight {self.weight} weighs gains, and the aggregation {self.aggregation!r} counts anchors: "
-                "use --weight equal, or --aggregation gain."
-            )
-        if self.filter == "optimistic" and self.aggregation not in OPTIMISTIC:
-            raise InputError(
-                f"--filter optimistic knows no pseudo-score for the aggregation {self.aggregation!r}; "
-                f"it is there for {', '.join(OPTIMISTIC)}: use --filter none."
-            )
-
-    def _check_race(self) -> None:
-        """A race takes its samples at random and counts all of a word's verdicts alike."""
-        if self.aggregation not in RACED:
-            raise InputError(
-                f"--strategy race knows no form of the aggregation {self.aggregation!r}; "
-                f"it is there for {', '.join(RACED)}: use --strategy scan."
-            )
-        if self.filter != "none" or self.tau_tilde or self.order != "confidence":
-            raise InputError("--filter, --tau-tilde and --order belong to the scan: use --strategy scan with them.")
 
     @property
     def sampling(self) -> Sampling:
@@ -152,14 +176,14 @@ class Settings:
         return Sampling(self.seed, self.keep, self.fill, self.condition, self.bank_pairs, self.bank_draw)
 
     @property
-    def credit(self) -> Credit:
-        """What a verdict counts for."""
-        return Credit(self.robust, self.lift, self.weight)
+    def empty_anchor_rule(self) -> EmptyAnchorRule:
+        """What a measurement counts for, in the light of its document's empty anchor."""
+        return EmptyAnchorRule(self.robust, self.lift, self.weight)
 
     @property
-    def anchor_test(self) -> Test:
+    def anchor_test(self) -> SequentialTest:
         """The part that a verdict depends on, besides its threshold."""
-        return Test(self.test, self.delta, self.epsilon, self.look, self.max_samples)
+        return SequentialTest(self.test, self.delta, self.epsilon, self.look, self.max_samples)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -178,9 +202,6 @@ class Settings:
         return cls(**values)
 
 
-OPTIMISTIC = ("sq", "av", "av5", "h", "pr")
-"""The aggregations that the paper's own filter knows."""
-
 _NAMED: Mapping[str, Iterable[str]] = MappingProxyType(
     {
         "test": TESTS,
@@ -190,7 +211,6 @@ _NAMED: Mapping[str, Iterable[str]] = MappingProxyType(
         "condition": CONDITIONS,
         "robust": ROBUST,
         "weight": WEIGHTS,
-        "strategy": STRATEGIES,
         "order": ORDERS,
         "filter": FILTERS,
         "stop_words": STOP_WORDS,
@@ -198,10 +218,18 @@ _NAMED: Mapping[str, Iterable[str]] = MappingProxyType(
 )
 
 _ANY = 10**9
+
+
+def _names_of(fits: Callable[[Aggregation], bool]) -> str:
+    """The names of the aggregations that fit."""
+    return ", ".join(name for name in registry.names("aggregation") if fits(registry.resolve("aggregation", name)))
+
+
 _KINDS: Mapping[str, tuple[Any, str]] = {
     "int": (int, "a whole number"),
     "float": ((int, float), "a number"),
     "str": (str, "a name"),
+    "str | None": ((str, NoneType), "a name"),
     "bool": (bool, "true or false"),
 }
 
@@ -262,8 +290,8 @@ ONE_DOCUMENT: Mapping[str, Any] = MappingProxyType(
 )
 """How one document is tested by itself unless told otherwise: each word gets a clear yes or no, and it is cheap."""
 
-NOT_ADDED_UP: Mapping[str, Any] = MappingProxyType({"aggregation": "sq", "weight": "equal"})
-"""The anchors of one document are not added up: of its tests no gains are asked, so all ways of sampling will do."""
+NO_AGGREGATION: Mapping[str, Any] = MappingProxyType({"aggregation": "sq", "weight": "equal"})
+"""The anchors of one document are not added up: no values are asked for, so all ways of sampling will do."""
 
 
 def preset_for_one_document(name: str, **given: Any) -> Settings:
@@ -272,7 +300,7 @@ def preset_for_one_document(name: str, **given: Any) -> Settings:
     >>> preset_for_one_document("fast", max_samples=12).anchor_test.max_samples
     12
     """
-    return preset(name, **{**ONE_DOCUMENT, **_preset(name), **given, **NOT_ADDED_UP})
+    return preset(name, **{**ONE_DOCUMENT, **_preset(name), **given, **NO_AGGREGATION})
 
 
 def preset(name: str, **given: Any) -> Settings:

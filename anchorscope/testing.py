@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.words import split, terms
+from anchorscope.text.words import split, terms
 
 
 class KeywordPredictor:

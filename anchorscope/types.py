@@ -1,24 +1,29 @@
 """The values that travel from stage to stage, and the contracts that outside code can honour.
 
-A document becomes words, the words become a unit of work (which positions to test, at which
-threshold), a unit becomes verdicts, verdicts are counted in a tally, and the tally is shown as a
-snapshot. Each is a frozen dataclass; a stage knows the one before it only by the value it receives.
+A document becomes words, its terms become occurrences, a unit of work asks about some of them, a local score answers
+with measurements, these are counted in a tally, and the tally is shown as a snapshot. Each is a frozen dataclass; a
+stage knows the one before it only by the value it receives.
 
 The contracts are Protocols: a class of somebody else's fits without inheriting from anything here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Protocol, overload, runtime_checkable
+from math import inf
+from typing import Protocol, TypeAlias, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-EMPTY = -1
-"""The position of the empty anchor: no token is forced, so its precision is the background rate."""
+from anchorscope import registry
+
+Positions: TypeAlias = tuple[int, ...]
+"""Where the words of an occurrence stand in its document, counted in words from 0."""
+
+EMPTY: Positions = ()
+"""The positions of the empty anchor: no word is kept for sure, so its precision is the background rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,42 +94,110 @@ class Proposals:
 
 
 @dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A term in a document: the positions of the words that it takes up there.
+
+    Today's terms have one position each. No position at all is the *empty anchor* (``EMPTY``): nothing is kept for
+    sure, so its precision is the background rate.
+    """
+
+    document: int
+    positions: Positions
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
-    """One document's tokens to be tested: the piece of work that travels to a worker.
+    """Some occurrences in one document, to be measured together: the piece of work that travels to a worker.
 
     ``document`` is its number in the collection, ``label`` the number of the label predicted for it;
-    ``thresholds[j]`` is the precision that the token at ``positions[j]`` has to reach.
+    ``thresholds[j]`` is the precision that makes an anchor of the occurrence at ``positions[j]``.
     """
 
     document: int
     text: str
     label: int
-    positions: tuple[int, ...]
+    positions: tuple[Positions, ...]
     thresholds: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def occurrences(self) -> Iterator[Occurrence]:
+        """What is to be measured, in order."""
+        return (Occurrence(self.document, positions) for positions in self.positions)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether the token at ``position`` (or the empty anchor) is an anchor, and the counts that say so.
+class Measurement:
+    """What a local score says of one occurrence: a row of ``Measurements``."""
 
-    ``decided`` is False where the cap on samples ended the test: the mean alone then gives the answer. ``gain`` is
-    how much keeping the token raises the mean probability of the prediction, over samples that replace it; 0 where
-    no sample replaces it (keep policy ``own``).
-    """
-
-    document: int
-    position: int
+    value: float
+    variance: float
+    calls: int
     anchor: bool
     decided: bool
     agreements: int
     samples: int
-    threshold: float
-    gain: float
 
     @property
     def precision(self) -> float:
         """The share of samples that kept the prediction; 0 where no sample could be read."""
         return self.agreements / self.samples if self.samples else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurements:
+    """What a local score says of many occurrences: columns, a row an occurrence, in the order in which they were asked.
+
+    ``value`` is the answer, ``variance`` what another seed would change about it (of the measuring alone, not between
+    documents; NaN where that cannot be told), ``calls`` the model's texts that the row was read from. Rows may share
+    calls, so these do not add up; the ``Cost`` beside them does.
+
+    The other columns are the test for an anchor that was read from the same samples: the verdict, whether the test
+    could decide (False where the cap on samples ended it, so that the mean gave the answer), and its counts. A score
+    that tests no anchors leaves them at zero.
+    """
+
+    value: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    calls: NDArray[np.int64]
+    anchor: NDArray[np.bool_]
+    decided: NDArray[np.bool_]
+    agreements: NDArray[np.int64]
+    samples: NDArray[np.int64]
+
+    @classmethod
+    def of_values(
+        cls, value: NDArray[np.float64], variance: NDArray[np.float64], calls: NDArray[np.int64]
+    ) -> Measurements:
+        """Those of a score that tests no anchors.
+
+        >>> len(Measurements.of_values(np.array([0.5]), np.zeros(1), np.ones(1, np.int64)))
+        1
+        """
+        no, nothing = np.zeros(len(value), bool), np.zeros(len(value), np.int64)
+        return cls(value, variance, calls, no, ~no, nothing, nothing)
+
+    @classmethod
+    def join(cls, parts: Iterable[Measurements]) -> Measurements:
+        """The rows of all parts, one part after another."""
+        listed = list(parts)
+        return cls(*(np.concatenate([getattr(part, name) for part in listed]) for name in cls.__slots__))
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __getitem__(self, rows: NDArray[np.generic] | slice) -> Measurements:
+        return Measurements(*(getattr(self, name)[rows] for name in self.__slots__))
+
+    def rows(self) -> list[Measurement]:
+        """Row by row."""
+        return list(map(Measurement, *(getattr(self, name).tolist() for name in self.__slots__)))
+
+    @property
+    def precision(self) -> NDArray[np.float64]:
+        """The share of samples that kept the prediction; 0 where no sample could be read."""
+        return self.agreements / np.maximum(self.samples, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +265,7 @@ class Snapshot:
         return self.explanations[label]
 
     def _repr_html_(self) -> str:
-        # By name, when a notebook asks: the drawing stands above the values.
-        notebook = import_module("anchorscope.report.notebook")
-        drawn: str = notebook.html(self.explanations, level=self.interval_level)
+        drawn: str = registry.resolve("drawing", "html")(self.explanations, level=self.interval_level)
         return drawn
 
 
@@ -263,11 +334,37 @@ class DrawingPerturbator(Perturbator, Protocol):
         ...
 
 
-class Backend(Protocol):
-    """Where units of work are judged: in this process, in others, on other machines."""
+@runtime_checkable
+class LocalScore(Protocol):
+    """How much a term does in a document, for the label that the model says there.
 
-    def judge(self, units: Sequence[Unit]) -> tuple[list[Verdict], Cost]:
-        """The verdicts of all units, in the order of the units, and what they took."""
+    What makes one is called with a predictor, a fitted perturbator and the settings (``registry.resolve("score",
+    name)(predictor, perturbator, settings)``). ``help`` says in a line what the value is, ``call`` what one call of the
+    model is, ``noise`` where the variance of a value comes from.
+    """
+
+    name: str
+    help: str
+    call: str
+    noise: str
+
+    def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
+        """A row for each occurrence of each unit, in their order, and what that took.
+
+        A row depends on its own unit alone. Where ``max_calls`` (texts for the model) do not suffice, the rows of the
+        last units are missing: what comes back then belongs to the first of them.
+        """
+        ...
+
+
+class Backend(Protocol):
+    """Where units of work are measured: in this process, in others, on other machines.
+
+    What makes one is called with a local score and the number of workers.
+    """
+
+    def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
+        """As the local score does, whoever does it."""
         ...
 
     def close(self) -> None:

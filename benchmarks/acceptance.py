@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from anchorscope.anchor import Test
+from anchorscope.sampling.sequential_test import SequentialTest
 
 TESTS = ("kl", "kl-one-step", "sprt")
 TAU, EPSILON, LOOK, CAP = 0.95, 0.05, 10, 1000
@@ -45,10 +45,10 @@ class Row:
     samples: float
 
 
-def row(test: Test, precision: float, *, tau: float = TAU) -> Row:
+def row(test: SequentialTest, precision: float, *, tau: float = TAU) -> Row:
     """The exact behaviour of a test on tokens of one precision.
 
-    >>> kl = Test("kl", delta=0.1, epsilon=0.05, look=10, max_samples=1000)
+    >>> kl = SequentialTest("kl", delta=0.1, epsilon=0.05, look=10, max_samples=1000)
     >>> row(kl, 1.0).accepted, row(kl, 1.0).samples     # 0.9 ** n <= 0.1 from n = 22 on, so at the third look
     (1.0, 30.0)
     """
@@ -76,7 +76,7 @@ def table(
     """A row for each test, delta and precision."""
     deltas, precisions = list(deltas), list(precisions)
     return [
-        row(Test(name, delta, EPSILON, LOOK, CAP), precision)
+        row(SequentialTest(name, delta, EPSILON, LOOK, CAP), precision)
         for name in tests
         for delta in deltas
         for precision in precisions

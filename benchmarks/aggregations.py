@@ -20,15 +20,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from anchorscope.journal.reader import RunReader
 
-from anchorscope import scores
-from anchorscope.aopc import Removals
-from anchorscope.finished import FinishedRun
+from anchorscope.asking.removals import Removals
 from anchorscope.perturbators.choose import named_perturbator
-from anchorscope.read import read_texts
 from anchorscope.reproduction import models, tasks
 from anchorscope.run import Run
+from anchorscope.scoring import aggregations
 from anchorscope.settings import preset
+from anchorscope.text.read import read_texts
 from anchorscope.types import Predictor
 
 PERTURBATORS = ("corpus", "mask-token", "embedded")
@@ -91,14 +91,14 @@ def explain(
         run = Run(read_texts(texts), predictor, noise, settings, folder=Path(scratch) / "run")
         for _ in run.snapshots():
             pass
-        finished = FinishedRun(Path(scratch) / "run")
+        finished = RunReader(Path(scratch) / "run")
         tally, candidates = finished.tally(), finished.terms
         finished.close()
     found: dict[str, dict[str, dict[str, list[str]]]] = {}
     for name in AGGREGATIONS if keep == "shared" else ORDERED:
-        values = scores.aggregation(name)(tally)
+        values = aggregations.aggregation(name)(tally)
         for row, label in enumerate(predictor.labels):
-            ranking = scores.ranking(values[row], tally.occurrences[row])
+            ranking = aggregations.ranking(values[row], tally.occurrences[row])
             found.setdefault(label, {})[name] = {"all": [candidates[i] for i in ranking]}
     return found
 

@@ -23,17 +23,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from anchorscope.anchor import Test
-from anchorscope.fills import Bank, Filling
 from anchorscope.perturbators.choose import named_perturbator
-from anchorscope.schedule import Engine, Sampling
+from anchorscope.sampling.engine import Engine, Sampling
+from anchorscope.sampling.fills import Bank, Filling
+from anchorscope.sampling.sequential_test import SequentialTest
+from anchorscope.text.words import split, terms
 from anchorscope.types import Perturbator, Predictor, Unit
-from anchorscope.words import split, terms
 from benchmarks import classifiers, tasks, written
 
 TAU = 0.95
-SPRT = Test("sprt", delta=0.1, epsilon=0.05, look=10, max_samples=1000)
-FIXED = Test("fixed", delta=0.1, epsilon=0.05, look=10, max_samples=24)
+SPRT = SequentialTest("sprt", delta=0.1, epsilon=0.05, look=10, max_samples=1000)
+FIXED = SequentialTest("fixed", delta=0.1, epsilon=0.05, look=10, max_samples=24)
 PAIRS, DRAWS = (1, 2, 4), ("position", "sample")
 
 
@@ -47,7 +47,7 @@ class OtherBank(Engine):
         return Bank(self._perturbator, seed=self.bank_seed, n_pairs=s.bank_pairs, draw=s.bank_draw)
 
 
-def judged(models: tuple[Predictor, Perturbator], sampling: Sampling, test: Test, units: list[Unit], bank: int) -> Any:
+def judged(models: tuple[Predictor, Perturbator], sampling: Sampling, test: SequentialTest, units: list[Unit], bank: int) -> Any:
     """Anchor and gain of every token."""
     engine = OtherBank(*models, sampling, test)
     engine.bank_seed = bank

@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from anchorscope.perturbators.choose import named_perturbator
-from anchorscope.read import read_texts
 from anchorscope.run import Run
 from anchorscope.settings import preset
-from anchorscope.words import split
+from anchorscope.text.read import read_texts
+from anchorscope.text.words import split
 from benchmarks import classifiers, tasks, written
 
 PARTS = {

@@ -26,12 +26,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from anchorscope.aopc import Removals
+from anchorscope.asking.removals import Removals
 from anchorscope.perturbators.masked_lm import MaskedLMPerturbator
 from anchorscope.predictors.huggingface import HuggingFacePredictor
-from anchorscope.read import read_texts
 from anchorscope.run import Run
 from anchorscope.settings import preset
+from anchorscope.text.read import read_texts
 from benchmarks import tasks, written
 from benchmarks.rules import _candidates
 

@@ -23,15 +23,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from anchorscope.aopc import Removals
+from anchorscope.asking.removals import Removals
 from anchorscope.demo import reviews, train
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.predictors import as_predictor
-from anchorscope.read import read_texts
 from anchorscope.run import Run
 from anchorscope.settings import preset
+from anchorscope.text.read import read_texts
+from anchorscope.text.words import split
 from anchorscope.types import Predictor, Snapshot
-from anchorscope.words import split
 from benchmarks import written
 
 

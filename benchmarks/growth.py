@@ -29,12 +29,12 @@ from rich.console import Console
 from rich.table import Table
 
 from anchorscope import run as run_module
-from anchorscope.aopc import Removals
-from anchorscope.collection import find_candidates
+from anchorscope.asking.removals import Removals
 from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.read import read_files, read_texts
+from anchorscope.planning.collection import find_candidates
 from anchorscope.run import Run
 from anchorscope.settings import preset
+from anchorscope.text.read import read_files, read_texts
 from anchorscope.types import Predictor
 from benchmarks import classifiers, tasks, written
 

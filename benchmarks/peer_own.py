@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from anchorscope.evaluation import lime, shap
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.predictors import as_predictor
-from anchorscope.read import read_texts
 from anchorscope.run import Run
-from anchorscope.schedule import Engine
+from anchorscope.sampling.engine import Engine
 from anchorscope.settings import STRATEGIES, Settings, preset
+from anchorscope.text.read import read_texts
+from anchorscope.text.words import split
 from anchorscope.types import Cost, Perturbator, Predictor, Unit
-from anchorscope.words import split
 from benchmarks.peer_folder import Judged, Meter, read_task, write_answer
 
 ROUND = 64

@@ -31,16 +31,16 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from anchorscope import scores
-from anchorscope.aopc import Removals
-from anchorscope.collection import Candidates, find_candidates
+from anchorscope.asking.removals import Removals
 from anchorscope.embedded_model.huggingface import write_folder
 from anchorscope.evaluation.attributions import top
-from anchorscope.read import read_texts
+from anchorscope.planning.collection import Candidates, find_candidates
+from anchorscope.scoring import aggregations
+from anchorscope.scoring.tally import Tally
 from anchorscope.settings import preset
-from anchorscope.tally import Tally
+from anchorscope.text.read import read_texts
+from anchorscope.text.words import split, term
 from anchorscope.types import Predictor
-from anchorscope.words import split, term
 from benchmarks import classifiers, tasks, written
 from benchmarks.peer_folder import Judged, write_task
 
@@ -165,8 +165,8 @@ class Arena:
         names = ("gain",) if len(answer["verdicts"][0]) > 3 else AGGREGATIONS
         found = {}
         for name in names:
-            values = scores.aggregation(name)(tally)
-            order = [scores.ranking(values[row], tally.occurrences[row])[:K] for row in range(len(labels))]
+            values = aggregations.aggregation(name)(tally)
+            order = [aggregations.ranking(values[row], tally.occurrences[row])[:K] for row in range(len(labels))]
             found[name] = {label: [self.candidates.terms[t] for t in row] for label, row in zip(labels, order)}
         return found
 

@@ -29,11 +29,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from anchorscope.aopc import Removals
+from anchorscope.asking.removals import Removals
 from anchorscope.perturbators.choose import named_perturbator
-from anchorscope.read import read_texts
 from anchorscope.run import Run
 from anchorscope.settings import preset
+from anchorscope.text.read import read_texts
 from anchorscope.types import Predictor, Snapshot
 from benchmarks import classifiers, tasks, written
 
@@ -121,7 +121,7 @@ def explain(
 
 def _candidates(texts: list[str]) -> list[str]:
     """The candidate terms of the default settings."""
-    from anchorscope.collection import Predictions, collect
+    from anchorscope.planning.collection import Predictions, collect
 
     documents = read_texts(texts).documents
     one_label = Predictions(np.zeros(len(documents), np.int64), np.ones(len(documents)))

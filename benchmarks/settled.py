@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from anchorscope import scores
-from anchorscope.collection import Collection, LazyWords, Predictions, collect, predict
 from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.race import Race
-from anchorscope.read import read_texts
-from anchorscope.schedule import Engine
+from anchorscope.planning.collection import Collection, LazyWords, Predictions, collect, predict
+from anchorscope.planning.race import Race
+from anchorscope.sampling.engine import Engine
+from anchorscope.scoring import aggregations
 from anchorscope.settings import Settings, preset
+from anchorscope.text.read import read_texts
 from anchorscope.types import Document, Unit
 from benchmarks import classifiers, tasks, written
 
@@ -150,12 +150,14 @@ def race(
         tally = tally.observe(holders, collection.occurrence_term[counted[0]].astype(np.int64), counted[1], counted[2])
     seconds = process_time() - start - linear
     tested, standing = np.concatenate(documents), strategy.standing(tally)
-    values, truth = scores.gain(strategy.counted(tally)), true_gains(judged, originals)
+    values, truth = aggregations.gain(strategy.counted(tally)), true_gains(judged, originals)
     assert standing.regret is not None
     rows = []
     for label, name in enumerate(collection.labels):
         mine = tested[collection.predictions.labels[tested] == label]
-        shown, best = (scores.ranking(x[label], tally.occurrences[label], settings.top_k) for x in (values, truth))
+        shown, best = (
+            aggregations.ranking(x[label], tally.occurrences[label], settings.top_k) for x in (values, truth)
+        )
         low, high, true = standing.low[label, shown] - SLACK, standing.high[label, shown] + SLACK, truth[label, shown]
         rows.append(
             {

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anchorscope.demo import reviews
-from anchorscope.words import clean_tweet
+from anchorscope.text.words import clean_tweet
 
 SPLIT_SEED = 42
 FILES = {

@@ -17,14 +17,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from anchorscope.aopc import Removals
-from anchorscope.collection import find_candidates
+from anchorscope.asking.removals import Removals
 from anchorscope.perturbators.choose import named_perturbator
-from anchorscope.read import read_texts
+from anchorscope.planning.collection import find_candidates
 from anchorscope.run import Run
 from anchorscope.settings import Settings, preset
+from anchorscope.text.read import read_texts
+from anchorscope.text.words import split
 from anchorscope.types import Predictor, Snapshot
-from anchorscope.words import split
 from benchmarks import classifiers, tasks, written
 from benchmarks.peer_folder import Meter
 

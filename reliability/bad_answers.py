@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from anchorscope.journal.reader import RunReader
 
+from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import ModelError
-from anchorscope.finished import FinishedRun
-from anchorscope.patience import Patience, Patient
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import as_predictor
-from anchorscope.read import read_files
 from anchorscope.run import Run
 from anchorscope.settings import Settings
+from anchorscope.text.read import read_files
 from reliability.models import FOLDER, Counted
 from reliability.tables import Study, options
 from reliability.work import Work
@@ -127,7 +127,7 @@ def run_of(work: Work, model: Odd, folder: Path, *, resume: bool = False) -> Run
     """A run over a function."""
     predictor = as_predictor(model, labels=Counted.labels)
     predictor.fingerprint = "odd"
-    patient = Patient(predictor, Patience(tries=2, first_wait=0.0))
+    patient = RetryingPredictor(predictor, Retry(tries=2, first_wait=0.0))
     documents = read_files(work.folder / "reviews.csv")
     return Run(documents, patient, CorpusPerturbator(), SETTINGS, folder=folder, resume=resume)
 
@@ -144,7 +144,7 @@ def fault(run: Run) -> str:
 
 def judge(work: Work, folder: Path, said: str, words: str, expected: Any) -> dict[str, Any]:
     """Whether the error names its reason, and whether the run goes on."""
-    reader = FinishedRun(folder)
+    reader = RunReader(folder)
     n_rounds = len(reader.closed_rounds())
     reader.close()
     again = result(run_of(work, Odd(None, Counted()), folder, resume=True))

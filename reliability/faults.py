@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from anchorscope.patience import Patience, Patient
+from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.read import read_files
 from anchorscope.run import Run
 from anchorscope.settings import Settings
+from anchorscope.text.read import read_files
 from reliability.models import FOLDER, Counted
 from reliability.tables import Study, options
 from reliability.work import Work
@@ -79,11 +79,11 @@ def compare(study: Study, scratch: Path, n_documents: int) -> int:
     work = Work.make(scratch / "work", n_documents)
     os.environ[FOLDER] = str(work.folder)
     steady = Failing()
-    expected, _ = explain(work, steady, Patience())
+    expected, _ = explain(work, steady, Retry())
     reached = True
     for share in (0.01, 0.05, 0.2):
         model, waits = Failing(share=share, seed=study.seed), list[float]()
-        found, kept = explain(work, model, Patience(sleep=waits.append))
+        found, kept = explain(work, model, Retry(sleep=waits.append))
         ratio = model.n_calls / steady.n_calls
         limit = 1.1 / (1 - share) if not study.quick else 2.0  # a quick study has few calls
         reached &= found == expected and ratio <= limit
@@ -98,8 +98,8 @@ def compare(study: Study, scratch: Path, n_documents: int) -> int:
             retries=kept.n_retries,
         )
     ways = {
-        "2% of calls hang, timeout 0.1 s": (Failing(share=0.02, hangs=True, seed=1), Patience(timeout=0.1)),
-        "no memory for more than 64 texts": (Failing(holds=64), Patience()),
+        "2% of calls hang, timeout 0.1 s": (Failing(share=0.02, hangs=True, seed=1), Retry(timeout=0.1)),
+        "no memory for more than 64 texts": (Failing(holds=64), Retry()),
     }
     for way, (model, patience) in ways.items():
         found, kept = explain(work, model, patience)
@@ -114,9 +114,9 @@ def compare(study: Study, scratch: Path, n_documents: int) -> int:
     )
 
 
-def explain(work: Work, model: Failing, patience: Patience) -> tuple[dict[str, Any], Patient]:
+def explain(work: Work, model: Failing, patience: Retry) -> tuple[dict[str, Any], RetryingPredictor]:
     """What a run over the model finds, but for its cost."""
-    patient = Patient(model, patience)
+    patient = RetryingPredictor(model, patience)
     run = Run(read_files(work.folder / "reviews.csv"), patient, CorpusPerturbator(), SETTINGS)
     for _ in run.snapshots():
         pass

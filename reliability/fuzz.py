@@ -31,12 +31,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from anchorscope.journal.reader import RunReader
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from anchorscope.errors import AnchorscopeError
-from anchorscope.finished import FinishedRun
 from anchorscope.result import Result
 from anchorscope.settings import preset
 from reliability.parsers import TABLES, Parsers
@@ -291,7 +291,7 @@ def with_atheris(reader: str, n_inputs: int, seconds: float) -> int:
     scratch = Path(tempfile.mkdtemp())
     made = Parsers(scratch)
     read, real = (made.result, made.real_result) if reader == "result" else (made.journal, made.real_journal)
-    for function in (Result.load.__func__, FinishedRun.__init__, FinishedRun.tally, FinishedRun._begin_reading):
+    for function in (Result.load.__func__, RunReader.__init__, RunReader.tally, RunReader._begin_reading):
         atheris.instrument_func(function)
     corpus = scratch / "corpus"
     corpus.mkdir()

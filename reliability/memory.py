@@ -16,10 +16,10 @@ from threading import Event, Thread
 from time import monotonic
 
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
-from anchorscope.read import read_files
 from anchorscope.run import Budget, Run
 from anchorscope.settings import Settings
 from anchorscope.testing import WeightPredictor
+from anchorscope.text.read import read_files
 from reliability.tables import Study, options
 
 CEILING_MB, FLAT_MB = 2048, 50

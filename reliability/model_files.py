@@ -178,7 +178,7 @@ FILES: dict[str, tuple[str, Callable[[Path, Path], str]]] = {
 EMBEDDED = """
 from pathlib import Path
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
-from anchorscope.words import split
+from anchorscope.text.words import split
 import numpy as np
 words = split("a b")
 print(EmbeddedPerturbator(folder=Path(".")).propose([words], [np.array([True, False])]))

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.tables import FILE as JOURNAL
+from anchorscope.journal.writer import Journal
 
 from anchorscope import cli
-from anchorscope.answers import checked
-from anchorscope.finished import FinishedRun
-from anchorscope.journal import Journal
+from anchorscope.asking.answers import checked
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors.scikit import read_skops
-from anchorscope.read import read_files, read_texts
 from anchorscope.report.flat import to_csv
 from anchorscope.report.guard import Guard
 from anchorscope.report.page import report
@@ -32,9 +32,9 @@ from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import Settings, preset
-from anchorscope.tables import FILE as JOURNAL
 from anchorscope.testing import WeightPredictor
-from anchorscope.words import spans, split, terms
+from anchorscope.text.read import read_files, read_texts
+from anchorscope.text.words import spans, split, terms
 
 TABLES = ("meta", "labels", "documents", "terms", "counts", "rounds", "verdicts", "skips", "prefixes", "evidence")
 TABLES += ("texts", "moments")
@@ -111,7 +111,7 @@ class Parsers:
     def journal(self, data: bytes) -> None:
         """A journal, and everything that is read from one."""
         folder = self._run_folder("journal", data)
-        with closing(FinishedRun(folder)) as run:
+        with closing(RunReader(folder)) as run:
             run.tally()
             run.closed_rounds()
         report(page_data(folder))
@@ -144,7 +144,7 @@ class Parsers:
                     db.execute(set_, (value, *found))
                 except (sqlite3.Error, OverflowError, UnicodeError):
                     continue
-        with closing(FinishedRun(folder)) as run:
+        with closing(RunReader(folder)) as run:
             run.tally()
         report(page_data(folder))
 

@@ -16,14 +16,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from anchorscope.finished import FinishedRun
+from anchorscope.journal.reader import RunReader
+
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
-from anchorscope.read import Documents, read_files, read_texts
 from anchorscope.report.page import write_report
 from anchorscope.run import Run
 from anchorscope.settings import Settings
+from anchorscope.text.read import Documents, read_files, read_texts
 from reliability.models import FOLDER, Counted
 from reliability.tables import Study, options
 from reliability.work import Work
@@ -112,7 +113,7 @@ def one(study: Study, way: str, read: Documents, perturbator: Any, folder: Path,
         study.add(way=way, perturbator=perturbator.name, given=n, processed=0, skipped=0, crashes=1, why=why)
         return
     skipped = result.documents["skipped"]
-    with closing(FinishedRun(folder)) as kept:
+    with closing(RunReader(folder)) as kept:
         processed = int(kept.documents_per_label().sum())
     study.add(
         way=way,

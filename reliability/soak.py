@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from anchorscope import Explainer
-from anchorscope.patience import Patience
+from anchorscope.asking.retry import Retry
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.result import Result
 from reliability.models import FOLDER, Counted
@@ -98,7 +98,7 @@ def explainer(model: Any, **given: Any) -> Explainer:
         top_k=10,
         perturbator=CorpusPerturbator(),
         settings={"round_size": 16, "strategy": "scan"},
-        patience=Patience(first_wait=0.001),
+        patience=Retry(first_wait=0.001),
         **given,
     )
 

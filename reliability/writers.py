@@ -28,7 +28,7 @@ import json, sys, time
 from pathlib import Path
 from anchorscope.errors import AnchorscopeError
 from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.read import read_files
+from anchorscope.text.read import read_files
 from anchorscope.run import Run
 from anchorscope.settings import Settings
 from reliability.models import reviews

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anchorscope import scores
-from anchorscope.collection import Collection, Predictions, collect
-from anchorscope.scan import Round, Scan
+from anchorscope.planning.collection import Collection, Predictions, collect
+from anchorscope.planning.scan import Round, Scan
+from anchorscope.scoring import aggregations
+from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
-from anchorscope.tally import Tally
 from anchorscope.types import EMPTY, Document
 
 
@@ -56,8 +56,8 @@ class Played:
         return int((self.tally.anchors + self.tally.non_anchors).sum())
 
     def top(self, label: int, chosen: Settings) -> list[int]:
-        values = scores.aggregation(chosen.aggregation, alpha=chosen.alpha)(self.scan.counted(self.tally))
-        return scores.ranking(values[label], self.tally.occurrences[label])[: chosen.top_k].tolist()
+        values = aggregations.aggregation(chosen.aggregation, alpha=chosen.alpha)(self.scan.counted(self.tally))
+        return aggregations.ranking(values[label], self.tally.occurrences[label])[: chosen.top_k].tolist()
 
 
 def play(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.read import read_texts
 from anchorscope.result import Result
 from anchorscope.run import Budget, Run
 from anchorscope.settings import Settings
 from anchorscope.testing import WeightPredictor
+from anchorscope.text.read import read_texts
 from anchorscope.types import Snapshot
 
 WEIGHTS = {"great": 2.0, "fine": 1.0, "bad": -2.0, "dull": -1.2, "slow": -0.7, "not": -0.4, "film": 0.1}

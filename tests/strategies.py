@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from anchorscope.tally import Tally
+from anchorscope.scoring.tally import Tally
 
 
 def tally(anchors, non_anchors, untested=None, *, skipped=None, documents=None, training=None) -> Tally:

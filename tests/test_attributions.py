@@ -12,7 +12,7 @@ from anchorscope.errors import MissingPackageError
 from anchorscope.evaluation import lime, shap
 from anchorscope.evaluation.attributions import mean_absolute, top
 from anchorscope.testing import WeightPredictor
-from anchorscope.words import split, terms
+from anchorscope.text.words import split, terms
 
 MODEL = WeightPredictor({"great": 2.0, "fine": 0.7, "bad": -2.0, "dull": -1.0})
 TEXTS = ["a great film", "Great, a great but dull film!", "a bad film", "a fine film", "so dull", "?!"]

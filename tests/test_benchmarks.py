@@ -12,13 +12,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from anchorscope.anchor import Test, one_step_bounds
 from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.read import read_texts
 from anchorscope.run import Run
-from anchorscope.schedule import Engine
+from anchorscope.sampling.engine import Engine
+from anchorscope.sampling.sequential_test import SequentialTest, one_step_bounds
 from anchorscope.settings import preset
-from anchorscope.words import split
+from anchorscope.text.read import read_texts
+from anchorscope.text.words import split
 from benchmarks import first_answer, peer_alibi, peer_anchor_exp, peer_own, peers, variants, written
 from benchmarks.peer_folder import Judged, Meter, read_task, write_task
 
@@ -45,7 +45,7 @@ def test_the_paper_s_bound_is_the_same_in_both_places(mean: float, n: int) -> No
 
 @pytest.mark.parametrize("precision", [0.6, 0.9, 0.95, 0.99])
 def test_the_loop_around_anchor_exp_decides_as_our_test_of_the_same_name(precision: float) -> None:
-    rule = Test("kl-one-step", delta=0.1, epsilon=0.05, look=10, max_samples=10_000)
+    rule = SequentialTest("kl-one-step", delta=0.1, epsilon=0.05, look=10, max_samples=10_000)
     for seed in range(20):
         chances = random.Random(seed)
         agreed = [sum(chances.random() < precision for _ in range(10)) for _ in range(1000)]

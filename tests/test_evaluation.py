@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from runs import WEIGHTS, finish, make_run, predictor, reviews
 
-from anchorscope.aopc import Removals, removal_oracle
+from anchorscope.asking.removals import Removals, removal_oracle
 from anchorscope.errors import InputError, RunFolderError, UnknownNameError
 from anchorscope.evaluation import lists
 from anchorscope.evaluation.anytime import Recorder, moments_of, quality
@@ -32,10 +32,10 @@ from anchorscope.evaluation.substitutes import named_substitutes
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.predictors import as_predictor
-from anchorscope.read import read_texts
 from anchorscope.run import Budget
 from anchorscope.testing import KeywordPredictor, WeightPredictor
-from anchorscope.words import split, terms
+from anchorscope.text.read import read_texts
+from anchorscope.text.words import split, terms
 
 LABELS = ("no", "yes")
 
@@ -317,9 +317,9 @@ def test_the_recorder_remembers_what_was_shown_and_scores_it_afterwards(tmp_path
     assert of_yes[0].shared < 1 and of_yes[0].aopc < of_yes[-1].aopc
     assert [row.seconds for row in of_yes] == sorted(row.seconds for row in of_yes)
 
-    from anchorscope.finished import FinishedRun
+    from anchorscope.journal.reader import RunReader
 
-    kept = moments_of(FinishedRun(tmp_path / "run").moments())
+    kept = moments_of(RunReader(tmp_path / "run").moments())
     middle = quality(kept, removals, {label: recorder.moments[-1].terms[label] for label in LABELS})
     by_tests = {(row.label, row.tests): row.aopc for row in found}
     assert middle and all(by_tests[row.label, row.tests] == row.aopc for row in middle)

@@ -11,13 +11,13 @@ import pytest
 from runs import reviews
 
 from anchorscope import Explainer
+from anchorscope.asking.retry import Retry
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
-from anchorscope.patience import Patience
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.testing import KeywordPredictor, WeightPredictor
-from anchorscope.words import split
+from anchorscope.text.words import split
 
 TEXTS = ["a great film", "great cast , great plot", "a slow film", "slow and dull", "so great", "dull plot"]
 CHEAP = {"min_occurrences": 1, "stop_words": "none", "round_size": 2}
@@ -51,7 +51,7 @@ def test_the_constructor_stores_what_it_is_given() -> None:
     settings, perturbator = {"delta": 0.2}, MaskTokenPerturbator()
     given = {"top_k": 3, "random_state": 7, "labels": ["a", "b"], "only": ["a"], "perturbator": perturbator}
     given |= {"preset": "paper", "settings": settings, "workers": 2, "max_seconds": 1.0, "max_model_calls": 9}
-    given |= {"patience": Patience(tries=3), "keep_texts": False}
+    given |= {"patience": Retry(tries=3), "keep_texts": False}
     made = Explainer("no model yet", **given)
     assert set(given) | {"model"} == set(inspect.signature(Explainer.__init__).parameters) - {"self"}
     assert all(getattr(made, name) is value for name, value in given.items())
@@ -166,7 +166,7 @@ def test_training_texts_are_those_of_av5() -> None:
         ({"only": 1}, "only must be a list of names, not 1"),
         ({"only": [1]}, r"names of labels are strings, and 1 is none; write only=\['1'\]"),
         ({"labels": [0, 1]}, "names of labels are strings"),
-        ({"patience": 3}, "patience must be a Patience, not 3"),
+        ({"patience": 3}, "patience must be a Retry, not 3"),
     ],
 )
 def test_an_argument_of_another_kind_is_refused_in_one_sentence(given: dict, words: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from anchorscope.collection import Predictions, collect
+from anchorscope.planning.collection import Predictions, collect
 from anchorscope.settings import Settings, preset
 from anchorscope.types import Document
 from benchmarks import growth, settled

@@ -16,18 +16,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from anchorscope.journal.reader import RunReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
-from anchorscope import fills, race, schedule, scores
-from anchorscope.finished import FinishedRun
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
-from anchorscope.read import read_texts
+from anchorscope.planning import race
 from anchorscope.run import Run
+from anchorscope.sampling import fills
+from anchorscope.scoring import aggregations
+from anchorscope.scoring.tally import Tally
 from anchorscope.settings import PRESETS, preset
-from anchorscope.tally import Tally
+from anchorscope.text.read import read_texts
 
 VARIANTS = {
     "plain": {},
@@ -234,11 +236,11 @@ def test_any_text_judges_the_same_alone_and_in_any_place(words: list[str], seed:
 def test_a_run_made_for_one_aggregation_gives_any_other(name: str, tmp_path: Path) -> None:
     """Terms and scores read from the folder of a run for pr are those of a run for the other."""
     finish(make_run(folder=tmp_path / "run"))
-    reader = FinishedRun(tmp_path / "run")
-    values = scores.aggregation(name)(reader.tally())
+    reader = RunReader(tmp_path / "run")
+    values = aggregations.aggregation(name)(reader.tally())
     direct = explained(aggregation=name)["labels"]
     for number, label in enumerate(reader.labels):
-        top = scores.ranking(values[number], reader.tally().occurrences[number])[:4]
+        top = aggregations.ranking(values[number], reader.tally().occurrences[number])[:4]
         expected = [(t["term"], t["score"]) for t in direct[label]["terms"]]
         assert [(reader.terms[t], float(values[number, t])) for t in top] == expected
 
@@ -318,4 +320,4 @@ def test_at_the_end_of_a_race_the_interval_is_the_score(name: str) -> None:
 def test_the_folder_of_a_race_has_the_tally_of_the_race(tmp_path: Path) -> None:
     """Verdicts ahead of a word's prefix wait in both."""
     run = make_run(reviews(120), folder=tmp_path / "run", **{**VARIANTS["race"], "regret": 0.2})
-    assert same(tally_of(run), FinishedRun(tmp_path / "run").tally())
+    assert same(tally_of(run), RunReader(tmp_path / "run").tally())

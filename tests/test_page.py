@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.writer import Journal
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import finish, make_run, predictor, reviews
 
-from anchorscope import scores
+from anchorscope.asking.retry import Retry
 from anchorscope.cli import main, make_parsers
 from anchorscope.errors import RunFolderError
-from anchorscope.finished import FinishedRun
-from anchorscope.journal import Journal
-from anchorscope.patience import Patience
 from anchorscope.report import live, page, view
 from anchorscope.report.view import AGGREGATIONS, embed, page_data, utf16
 from anchorscope.result import Result
+from anchorscope.scoring import aggregations
 
 
 def kept(folder: Path, **given: Any) -> Path:
@@ -95,7 +95,7 @@ def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.Mon
     folder = kept(tmp_path / "run")
     monkeypatch.setattr(view, "MOST_TERMS", 5)
     data = page_data(folder)
-    run = view.FinishedRun(folder)
+    run = view.RunReader(folder)
     whole = view._Kept(run)
     assert len(data["terms"]["term"]) == 5 < data["terms"]["n_terms"]
     orders = [whole.standings.ranking(name, label).tolist() for name in AGGREGATIONS for label in whole.explained]
@@ -103,7 +103,7 @@ def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.Mon
     others = np.delete(best, whole.chosen)
     assert max(np.array(best)[whole.chosen]) <= others.min()
     column = data["terms"]["labels"][0]
-    pr = scores.pr(whole.counted)[0][whole.chosen]
+    pr = aggregations.pr(whole.counted)[0][whole.chosen]
     q = np.array(column["counted_anchors"]) / column["total_anchors"] / 0.5
     q -= np.array(column["counted_non_anchors"]) / column["total_non_anchors"]
     least = abs(column["least_q"])
@@ -142,7 +142,7 @@ def test_the_documents_of_the_first_terms_stay(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(Journal, "write_texts", watched)
     folder = kept(tmp_path / "run", texts=reviews(200))
-    with closing(FinishedRun(folder)) as run:
+    with closing(RunReader(folder)) as run:
         assert [*run.texts().items()] == written != sorted(written)
         first = run.documents([number for number, _ in written[:5]])
     monkeypatch.setattr(view, "TEXT_BUDGET", sum(view._size(text) for _, text in written[:5]))
@@ -235,9 +235,9 @@ def test_what_belongs_to_explain_is_no_option_of_serve(
 
 def test_the_model_of_a_kept_run_is_tried_as_often_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """--model-tries and --model-timeout reach the model that texts are tried on."""
-    patient: list[Patience] = []
+    patient: list[Retry] = []
     monkeypatch.setattr("anchorscope.predictors.load_predictor", lambda *_, **__: predictor())
     monkeypatch.setattr(live, "serve", lambda run, **_: patient.append(run._trial._predictor._patience))
     model = ["--model", "some.skops", "--model-tries", "2", "--model-timeout", "5"]
     assert main(["-q", "serve", str(kept(tmp_path / "run")), *model]) == 0
-    assert patient == [Patience(2, timeout=5.0)]
+    assert patient == [Retry(2, timeout=5.0)]

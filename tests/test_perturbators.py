@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from anchorscope.errors import InputError, MissingPackageError, ModelFileError
-from anchorscope.fills import pick
 from anchorscope.perturbators import corpus
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.perturbators.corpus import CorpusPerturbator
@@ -24,8 +23,9 @@ from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.perturbators.masked_lm import MaskedLMPerturbator
 from anchorscope.perturbators.windows import Layout, Window, batches, windows
 from anchorscope.perturbators.wordpieces import WordPieces
+from anchorscope.sampling.fills import pick
+from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Proposals, Words
-from anchorscope.words import split
 
 SENTENCES = ("The cat sat on the mat.", "The dog ran fast!", "A good café film, a good cat", "Don't sat on Paris")
 

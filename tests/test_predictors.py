@@ -22,7 +22,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from anchorscope.answers import checked, one_hot
+from anchorscope.asking.answers import checked, one_hot
 from anchorscope.errors import InputError, MissingPackageError, ModelError, ModelFileError, UnknownNameError
 from anchorscope.predictors import as_predictor, encoding, load_predictor
 from anchorscope.predictors.fingerprints import of_object

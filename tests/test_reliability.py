@@ -12,21 +12,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.writer import Journal
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
-from anchorscope import Explainer, journal, result
+from anchorscope import Explainer, result
 from anchorscope.errors import InputError, ModelFileError, RunFolderError, StorageError
-from anchorscope.finished import FinishedRun
-from anchorscope.journal import Journal
+from anchorscope.journal import writer
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import load_predictor
-from anchorscope.read import read_texts
 from anchorscope.report.page import write_report
 from anchorscope.report.view import page_data
 from anchorscope.result import Result
 from anchorscope.run import Budget, Run, is_finished
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor
+from anchorscope.text.read import read_texts
 from reliability import fuzz, page, poison
 from reliability.parsers import Parsers
 from reliability.tables import Study
@@ -51,7 +52,7 @@ def test_a_hundred_poison_documents_come_through_or_are_counted(tmp_path: Path) 
     skipped = dict(found.documents["skipped"])
     n_empty, n_long = skipped.pop("empty"), skipped.pop(f"more than {settings.max_words} words")
     assert not skipped and n_empty and n_long
-    processed = int(FinishedRun(tmp_path / "run").documents_per_label().sum())
+    processed = int(RunReader(tmp_path / "run").documents_per_label().sum())
     assert processed == found.documents["usable"]
     assert processed + n_empty + n_long == len(texts) == 100
 
@@ -101,17 +102,17 @@ def test_a_finding_would_be_found() -> None:
 
 def test_a_journal_with_a_view_in_the_place_of_a_table_is_refused(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run"))
-    with sqlite3.connect(tmp_path / "run" / journal.FILE) as db:
+    with sqlite3.connect(tmp_path / "run" / writer.FILE) as db:
         db.execute("ALTER TABLE texts RENAME TO hidden")
         db.execute("CREATE VIEW texts AS SELECT 1 AS document, 'x' AS text")
     db.close()
     with pytest.raises(RunFolderError, match="other tables than a run writes"):
-        FinishedRun(tmp_path / "run")
+        RunReader(tmp_path / "run")
 
 
 def test_a_round_that_does_not_fit_the_plan_is_refused(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run"), rounds=2)
-    with sqlite3.connect(tmp_path / "run" / journal.FILE) as db:
+    with sqlite3.connect(tmp_path / "run" / writer.FILE) as db:
         db.execute("DELETE FROM verdicts WHERE position = -1 AND round = 1")
     db.close()
     with pytest.raises(RunFolderError, match=r"Round 1 .* holds other tests"):
@@ -123,7 +124,7 @@ def test_a_round_that_does_not_fit_the_plan_is_refused(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_is_said_and_the_run_goes_on_later(tmp_path: Path, monkeypatch) -> None:
     """SQLite is told that the file may not grow; what was written before stays."""
-    opened, texts = journal._open, reviews(150)
+    opened, texts = writer._open, reviews(150)
 
     def nearly_full(folder: Path) -> sqlite3.Connection:
         db = opened(folder)
@@ -134,7 +135,7 @@ def test_a_disk_that_is_full_is_said_and_the_run_goes_on_later(tmp_path: Path, m
     with pytest.raises(StorageError, match=r"cannot be written \(database or disk is full\).*--resume"):
         finish(make_run(texts, folder=tmp_path / "run"))
     monkeypatch.undo()
-    reader = FinishedRun(tmp_path / "run")
+    reader = RunReader(tmp_path / "run")
     assert 0 < len(reader.closed_rounds()) < 38
     reader.close()
     again = make_run(texts, folder=tmp_path / "run", resume=True)
@@ -149,7 +150,7 @@ def test_no_half_file_is_left_behind(write: str, tmp_path: Path, monkeypatch) ->
     monkeypatch.setattr("os.replace", full)
     with pytest.raises(StorageError, match="No space left on device"):
         run.result().save(tmp_path) if write == "result" else write_report(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {journal.FILE, "lock"}
+    assert {path.name for path in tmp_path.iterdir()} == {writer.FILE, "lock"}
 
 
 def full(*_: object) -> None:
@@ -170,7 +171,7 @@ def test_no_texts_keeps_them_out_of_every_byte(tmp_path: Path) -> None:
     # A piece of three words is in no word of the list.
     pieces = {" ".join(text.split()[i : i + 3]) for text in texts for i in range(len(text.split()) - 2)}
     assert not [piece for piece in pieces if piece.encode() in everything]
-    reader = FinishedRun(tmp_path / "run")
+    reader = RunReader(tmp_path / "run")
     rows = reader.evidence()
     assert not reader.texts() and rows and {text for *_, text, _, _ in rows} == {""}
     reader.close()
@@ -182,7 +183,7 @@ def test_no_texts_keeps_the_order_of_the_words_out_too(tmp_path: Path) -> None:
 
     def told(folder: str, keep_texts: bool) -> list[str]:
         finish(make_run(texts, folder=tmp_path / folder, keep_texts=keep_texts))
-        with sqlite3.connect(tmp_path / folder / journal.FILE) as db:
+        with sqlite3.connect(tmp_path / folder / writer.FILE) as db:
             query = "SELECT term FROM verdicts v JOIN terms t ON t.number = v.term WHERE document = ? ORDER BY position"
             rows = [[t for (t,) in db.execute(query.replace("SELECT term", "SELECT t.term"), (d,))] for d in (0, 1)]
         db.close()
@@ -226,8 +227,8 @@ def test_texts_are_not_added_or_dropped_on_the_way(first: bool, tmp_path: Path) 
 def test_the_explainer_keeps_no_texts_where_asked(tmp_path: Path) -> None:
     explainer = Explainer(predictor(), keep_texts=False, settings={"min_occurrences": 1, "stop_words": "none"})
     explainer.explain(reviews(), out=tmp_path / "run")
-    assert b"film" in (tmp_path / "run" / journal.FILE).read_bytes()  # a word
-    reader = FinishedRun(tmp_path / "run")
+    assert b"film" in (tmp_path / "run" / writer.FILE).read_bytes()  # a word
+    reader = RunReader(tmp_path / "run")
     assert not reader.texts()
     reader.close()
 
@@ -278,7 +279,7 @@ def test_a_smaller_budget_loses_no_round(tmp_path: Path) -> None:
 
 def test_a_run_ended_by_its_budget_keeps_documents(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run", budget=Budget(max_model_calls=400)))
-    reader = FinishedRun(tmp_path / "run")
+    reader = RunReader(tmp_path / "run")
     assert reader.closed_rounds() and reader.texts() and not reader.evidence()
     reader.close()
 

@@ -12,7 +12,7 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from anchorscope.aopc import Removals
+from anchorscope.asking.removals import Removals
 from anchorscope.cli import main
 from anchorscope.errors import DocumentsError, InputError, RunFolderError, UnknownNameError
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator

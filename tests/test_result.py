@@ -112,7 +112,7 @@ def test_a_run_with_an_aggregation_of_an_outside_author_can_be_saved(tmp_path: P
 
 def test_a_race_can_show_more_words_than_it_draws(tmp_path: Path, monkeypatch) -> None:
     """--top-k 400 with a race (here: two words drawn and four shown)."""
-    monkeypatch.setattr("anchorscope.progress.CONTENDERS", 2)
+    monkeypatch.setattr("anchorscope.scoring.forecasts.CONTENDERS", 2)
     run = make_run(strategy="race", aggregation="gain", test="fixed", max_samples=12)
     finish(run)
     run.result().save(tmp_path)

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from anchorscope.journal.reader import RunReader
 from runs import PLAIN, WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
 
-from anchorscope.collection import choose
 from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
 from anchorscope.estimate import estimate
-from anchorscope.finished import FinishedRun
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
-from anchorscope.read import read_texts
+from anchorscope.planning.collection import choose
 from anchorscope.run import Budget, Run
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor, WeightPredictor
+from anchorscope.text.read import read_texts
 
 # --- snapshots ---
 
@@ -272,7 +272,7 @@ def test_documents_with_too_many_words_are_counted_and_the_model_is_not_asked_ab
     found = run.result()
     assert (found.documents["usable"], found.documents["skipped"]) == (2, {"more than 10 words": 1})
     assert [e.documents for e in found.explanations.values()] == [1, 1]
-    assert FinishedRun(tmp_path / "run").documents_per_label().tolist() == [1, 1]
+    assert RunReader(tmp_path / "run").documents_per_label().tolist() == [1, 1]
     assert texts[2] not in model.seen and {*texts[:2]} <= model.seen
     assert all(t.term != "slow" for e in found.explanations.values() for t in e.terms)
 

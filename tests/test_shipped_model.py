@@ -17,8 +17,8 @@ import pytest
 from anchorscope.cli import main
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.perturbators.masked_lm import MaskedLMPerturbator
+from anchorscope.text.words import split, term
 from anchorscope.types import Words
-from anchorscope.words import split, term
 
 LINES = (Path(__file__).parent / "data" / "heldout_public.txt").read_text(encoding="utf-8").splitlines()
 MODEL = files("anchorscope") / "embedded_model"

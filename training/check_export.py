@@ -19,7 +19,7 @@ import numpy as np
 import onnxruntime
 
 from anchorscope.perturbators.wordpieces import WordPieces
-from anchorscope.words import split
+from anchorscope.text.words import split
 from training.evaluate import RATES, mask_line, read_text
 from training.proposals import Proposals, Propose, feed, open_session, propose_with_onnx
 from training.wordpiece import MASK, Vocabulary, fold, split_words

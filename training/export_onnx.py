@@ -94,7 +94,7 @@ def build_graph(config: dict[str, int], vocabulary: Vocabulary) -> Graph:
 
 
 def add_embedding(graph: Graph, batch_length: str) -> str:
-    """Hidden states (batch * length, width)."""
+    """ShuffledPositions states (batch * length, width)."""
     name = "distilbert.embeddings"
     length = graph.add("Slice", batch_length, graph.constant([1]), graph.constant([2]))
     positions = graph.add(

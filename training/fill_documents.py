@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
-from anchorscope.words import match_case, replace, split
+from anchorscope.text.words import match_case, replace, split
 from training.evaluate import read_text
 
 N_DOCUMENTS = 20

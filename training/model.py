@@ -80,7 +80,7 @@ class Encoder(nn.Module):
         self.transformer.layer = nn.ModuleList(Layer(shape) for _ in range(shape.n_layers))
 
     def forward(self, lines: Packed, dtype: torch.dtype) -> Tensor:
-        """Hidden states (length, width)."""
+        """ShuffledPositions states (length, width)."""
         hidden = self.embeddings(lines).to(dtype)
         for layer in self.transformer.layer:
             hidden = layer(hidden, lines)

@@ -30,13 +30,13 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Train, explain, and give the exit status."""
     from anchorscope.cli.watch import say, waiting, watch
-    from anchorscope.collection import LazyWords
     from anchorscope.demo import reviews, train
     from anchorscope.perturbators.choose import choose_perturbator
+    from anchorscope.planning.collection import LazyWords
     from anchorscope.predictors import as_predictor
-    from anchorscope.read import read_texts
     from anchorscope.run import Run, refuse_existing
     from anchorscope.settings import preset
+    from anchorscope.text.read import read_texts
 
     settings = preset("fast", seed=given.get("seed", 0))
     folder = given.get("out")

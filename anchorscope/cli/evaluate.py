@@ -89,7 +89,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
     """A run with its documents and its model."""
     from anchorscope.evaluation.kept import kept_run, sources
-    from anchorscope.read import read_files
+    from anchorscope.text.read import read_files
 
     named = sources(folder)
     asked = {**named, **given}
@@ -132,7 +132,7 @@ def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) ->
 
 def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
     """What a run showed on its way."""
-    from anchorscope.aopc import Removals
+    from anchorscope.asking.removals import Removals
     from anchorscope.evaluation.anytime import moments_of, quality
     from anchorscope.report.flat import cell
 
@@ -159,7 +159,7 @@ def _sentences(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
     from anchorscope.evaluation.kept import sources
     from anchorscope.evaluation.proposals import propose
     from anchorscope.evaluation.sentences import measure
-    from anchorscope.read import CLEANINGS
+    from anchorscope.text.read import CLEANINGS
 
     one = kept[0]
     if len(kept) > 1:
@@ -192,7 +192,7 @@ def _sentences(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
 def _label_of(one: KeptRun, sentence: str, given: Mapping[str, Any]) -> str:
     """The label that a sentence speaks for: the given one, or the one whose list holds its first alternative."""
     from anchorscope.evaluation.sentences import parse
-    from anchorscope.words import term
+    from anchorscope.text.words import term
 
     if "label" in given:
         if len(given["label"]) > 1:
@@ -219,8 +219,8 @@ def _labels(one: KeptRun, given: Mapping[str, Any]) -> list[str]:
 
 def _perturbator(one: KeptRun, given: Mapping[str, Any]) -> Perturbator:
     """The perturbator that was named, or the run's."""
-    from anchorscope.collection import LazyWords
     from anchorscope.perturbators.choose import named_perturbator
+    from anchorscope.planning.collection import LazyWords
 
     name = given.get("perturbator", one.perturbator)
     found = named_perturbator(name, top_n=one.settings.top_n, **inputs.chosen(given, ("device",)))

@@ -20,8 +20,8 @@ from anchorscope.cli.inputs import (
 from anchorscope.errors import InputError, ModelError
 
 if TYPE_CHECKING:
-    from anchorscope.read import Documents
     from anchorscope.settings import Settings
+    from anchorscope.text.read import Documents
     from anchorscope.types import Perturbator, Predictor
 
 OF_A_DOCUMENT = {
@@ -64,10 +64,10 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 
 def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.cli.watch import say, show_kept, waiting, watch
-    from anchorscope.read import read_files
     from anchorscope.report.table import counted
     from anchorscope.result import Result
     from anchorscope.run import Budget, is_finished, refuse_existing
+    from anchorscope.text.read import read_files
 
     settings = given_settings(given)
     folder, resume = given.get("out"), "resume" in given
@@ -105,12 +105,12 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.cli.watch import print_table
     from anchorscope.explainer import Explainer
     from anchorscope.report.local import local_table
-    from anchorscope.settings import NOT_ADDED_UP, ONE_DOCUMENT
-    from anchorscope.words import split
+    from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT
+    from anchorscope.text.words import split
 
     if unread := sorted(given.keys() - OF_A_DOCUMENT):
         raise InputError(f"--document explains one text by itself: leave out {_option(unread[0])}.")
-    settings = given_settings({**({} if "preset" in given else ONE_DOCUMENT), **given, **NOT_ADDED_UP})
+    settings = given_settings({**({} if "preset" in given else ONE_DOCUMENT), **given, **NO_AGGREGATION})
     text, predictor = given["document"], given_predictor(given)
     perturbator = given_perturbator(given, [text], settings)
     perturbator.fit([split(text)])

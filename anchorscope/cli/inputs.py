@@ -10,9 +10,9 @@ from anchorscope.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anchorscope.read import Documents
     from anchorscope.run import Budget, Run
     from anchorscope.settings import Settings
+    from anchorscope.text.read import Documents
     from anchorscope.types import Perturbator, Predictor
 
 READING = ("text_column", "encoding", "clean")
@@ -33,7 +33,7 @@ def given_settings(given: Mapping[str, Any]) -> Settings:
 
 def given_training(given: Mapping[str, Any]) -> list[str] | None:
     """The texts of --training, if it was given."""
-    from anchorscope.read import read_files
+    from anchorscope.text.read import read_files
 
     if "training" not in given:
         return None
@@ -42,21 +42,21 @@ def given_training(given: Mapping[str, Any]) -> list[str] | None:
 
 def given_predictor(given: Mapping[str, Any]) -> Predictor:
     """The model of --model, tried again where it fails."""
-    from anchorscope.patience import TRIES, Patience, Patient
+    from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
     from anchorscope.predictors import load_predictor
 
     if "model" not in given:
         raise InputError("Name the model to explain: --model M.")
     labels = given["names"].split(",") if "names" in given else None
     predictor = load_predictor(given["model"], labels=labels, **chosen(given, ("trust", "allow_pickle", "device")))
-    return Patient(predictor, Patience(given.get("model_tries", TRIES), timeout=given.get("model_timeout")))
+    return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout")))
 
 
 def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator:
     """The perturbator of --perturbator, or the one that suits the documents; says so where that is not the default."""
     from anchorscope.cli.watch import say
-    from anchorscope.collection import LazyWords
     from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
+    from anchorscope.planning.collection import LazyWords
 
     if "perturbator" in given:
         return named_perturbator(given["perturbator"], top_n=settings.top_n, **chosen(given, ("device",)))

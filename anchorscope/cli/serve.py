@@ -14,7 +14,6 @@ from anchorscope.errors import InputError
 
 if TYPE_CHECKING:
     from anchorscope.report.live import LiveRun
-    from anchorscope.run import Run
 
 OF_A_KEPT_RUN = {
     *("command", "quiet", "verbose", "documents", "port"),
@@ -52,8 +51,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Serve until interrupted, and give the exit status."""
     from anchorscope.cli.watch import say
+    from anchorscope.journal.tables import FILE
     from anchorscope.report.live import serve
-    from anchorscope.tables import FILE
 
     documents: Sequence[str] = given.get("documents", [])
     if not documents:
@@ -71,15 +70,15 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 
 def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
     """A finished run; with --model, texts can be tried on it."""
-    from anchorscope.collection import LazyWords
-    from anchorscope.finished import FinishedRun
+    from anchorscope.journal.reader import RunReader
     from anchorscope.perturbators.choose import named_perturbator
+    from anchorscope.planning.collection import LazyWords
     from anchorscope.report.live import LiveRun, Trial
     from anchorscope.settings import Settings
 
     if unread := sorted(given.keys() - OF_A_KEPT_RUN):
         raise InputError(f"The run in {folder} is made: leave out --{unread[0].replace('_', '-')}.")
-    finished = FinishedRun(folder)
+    finished = RunReader(folder)
     texts, meta = list(finished.texts().values()), finished.meta
     finished.close()
     if "model" not in given:
@@ -98,11 +97,11 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
 def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
     """A run that is to be played; without --out it is kept in a scratch folder while the page is open."""
     from anchorscope.cli.watch import waiting
-    from anchorscope.read import read_files
     from anchorscope.report.live import LiveRun, Trial, UntilStopped
     from anchorscope.report.page import write_report
     from anchorscope.report.view import waiting_data
     from anchorscope.run import refuse_existing
+    from anchorscope.text.read import read_files
 
     settings = inputs.given_settings(given)
     folder = given.get("out", scratch / (Path(given["documents"][0]).stem or "run"))
@@ -116,10 +115,6 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
     models, training = (predictor, perturbator), inputs.given_training(given)
     run = inputs.given_run(given, documents, models, settings, training=training, folder=folder, budget=budget)
 
-    def at_end(run: Run) -> None:
-        run.result().save(folder)
-        write_report(folder)
-
     before = waiting_data(
         folder.name,
         model=predictor.name,
@@ -129,4 +124,4 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
         settings=settings,
     )
     trial = Trial(predictor, perturbator, settings)
-    return LiveRun(folder, run=run, budget=budget, waiting=before, trial=trial, at_end=at_end)
+    return LiveRun(folder, run=run, budget=budget, waiting=before, trial=trial, at_end=lambda: write_report(folder))

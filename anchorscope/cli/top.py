@@ -16,7 +16,7 @@ from anchorscope.cli import options
 from anchorscope.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from anchorscope.finished import FinishedRun
+    from anchorscope.journal.reader import RunReader
     from anchorscope.settings import Settings
     from anchorscope.types import Explanation
 
@@ -42,14 +42,14 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Print the terms, and give the exit status."""
     from anchorscope.cli.watch import print_table
-    from anchorscope.finished import FinishedRun
+    from anchorscope.journal.reader import RunReader
     from anchorscope.report import flat
     from anchorscope.report.table import explanations_table
 
     form = given.get("format", "table")
     if form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)
-    with closing(FinishedRun(given["run"])) as finished:
+    with closing(RunReader(given["run"])) as finished:
         settings = _settings(finished, given)
         explanations = _explanations(finished, settings, _labels(finished, given))
     if form == "table":
@@ -63,22 +63,22 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     return 0
 
 
-def _settings(finished: FinishedRun, given: Mapping[str, Any]) -> Settings:
+def _settings(finished: RunReader, given: Mapping[str, Any]) -> Settings:
     """The run's own settings but for what is given; they check that the aggregation makes sense of this run."""
-    from anchorscope.progress import RACED
-    from anchorscope.scores import BY_GAIN
+    from anchorscope.scoring.aggregations import aggregation
     from anchorscope.settings import Settings
 
     asked = {name: given[name] for name in ("aggregation", "alpha", "top_k") if name in given}
     values = {**finished.meta["settings"], **asked, "filter": "none"}
-    if values["aggregation"] not in RACED:
+    wanted = aggregation(values["aggregation"])
+    if not wanted.can_race:
         values["strategy"] = "scan"
-    if values["aggregation"] not in BY_GAIN:
+    if not wanted.is_graded:
         values["weight"] = "equal"
     return Settings.from_dict(values)
 
 
-def _labels(finished: FinishedRun, given: Mapping[str, Any]) -> Sequence[str]:
+def _labels(finished: RunReader, given: Mapping[str, Any]) -> Sequence[str]:
     """The labels to show, out of those that the run explained."""
     explained = finished.meta["settings"]["labels"] or finished.labels
     for label in given.get("label", ()):
@@ -87,25 +87,27 @@ def _labels(finished: FinishedRun, given: Mapping[str, Any]) -> Sequence[str]:
     return [label for label in explained if label in given.get("label", explained)]
 
 
-def _explanations(finished: FinishedRun, settings: Settings, labels: Sequence[str]) -> dict[str, Explanation]:
-    from anchorscope.run import term_view
-    from anchorscope.standings import Standings
-    from anchorscope.types import Explanation
+def _explanations(finished: RunReader, settings: Settings, labels: Sequence[str]) -> dict[str, Explanation]:
+    from anchorscope.journal.standings import Standings
+    from anchorscope.result import explanation
+    from anchorscope.scoring.aggregations import aggregation
 
-    name = settings.aggregation
+    asked = aggregation(settings.aggregation)
     standings = Standings(finished, alpha=settings.alpha, k=settings.top_k)
-    tally, values, standing = standings.tally, standings.scores(name), standings.standing(name)
+    scores, standing = standings.scores(asked), standings.standing(asked)
     documents, robust = finished.documents_per_label(), finished.robust_per_label()
-    found = {}
-    for label in labels:
-        row = finished.labels.index(label)
-        best = standings.ranking(name, row)[: settings.top_k]
-        found[label] = Explanation(
-            label=label,
-            documents=int(documents[row]),
-            robust=int(robust[row]),
-            settled=bool(standing.settled[row]),
-            regret=None if standing.regret is None else float(standing.regret[row]),
-            terms=tuple(term_view(finished.terms, tally, values, standing, row, int(t)) for t in best),
+    rows = {label: finished.labels.index(label) for label in labels}
+    return {
+        label: explanation(
+            label,
+            row,
+            finished.terms,
+            standings.tally,
+            scores,
+            standing,
+            k=settings.top_k,
+            n_documents=int(documents[row]),
+            n_robust=int(robust[row]),
         )
-    return found
+        for label, row in rows.items()
+    }

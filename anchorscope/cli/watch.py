@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.text import Text
 
 from anchorscope.errors import InputError, ModelError, StorageError
-from anchorscope.finished import FinishedRun
+from anchorscope.journal.reader import RunReader
 from anchorscope.report.json_lines import JsonLines
 from anchorscope.report.page import write_report
 from anchorscope.report.table import WIDTH, counted, result_table
 from anchorscope.report.terminal import LiveTable, ProgressLines, clock
-from anchorscope.result import FILE, Result
+from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.types import Reporter, Snapshot
 
@@ -36,8 +36,6 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
         assert isinstance(snapshots, Generator)  # closed by hand: it holds a lock and worker processes
         with closing(snapshots):
             for snapshot in snapshots:
-                if last is None and folder:
-                    (folder / FILE).unlink(missing_ok=True)  # of an interrupted run: soon out of date
                 last = snapshot
                 for reader in readers:
                     reader.update(snapshot)
@@ -57,7 +55,6 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
         return INTERRUPTED
     result = run.result()
     if folder:
-        result.save(folder)
         write_report(folder)
     show(result, given, output)
     if sys.stderr.isatty():
@@ -80,7 +77,7 @@ def show_kept(result: Result, folder: Path, given: Mapping[str, Any], output: Te
     if "stream" not in given:
         show(result, given, output)
         return
-    with closing(FinishedRun(folder)) as finished:
+    with closing(RunReader(folder)) as finished:
         n_rounds, left = len(finished.closed_rounds()), finished.tests_left()
     last = Snapshot(
         explanations=result.explanations,

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from anchorscope.aopc import Removals
+from anchorscope.asking.removals import Removals
 from anchorscope.types import Snapshot
 
 

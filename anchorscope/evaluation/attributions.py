@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from anchorscope.answers import answered
+from anchorscope.asking.batches import answers_in_batches
+from anchorscope.text.words import term
 from anchorscope.types import Predictor
-from anchorscope.words import term
 
 Weights = dict[str, float]
 """What each term of one document, or of all documents of a label, weighs."""
@@ -28,10 +28,7 @@ TEXTS_AT_ONCE = 1024
 
 def weights_by_label(local: Local, predictor: Predictor, texts: Sequence[str]) -> dict[str, Weights]:
     """For each label the mean absolute weight of every term, over the texts that the model gives the label."""
-    predicted: list[int] = []
-    for start in range(0, len(texts), TEXTS_AT_ONCE):
-        rows = answered(predictor.predict, texts[start : start + TEXTS_AT_ONCE], predictor.labels)
-        predicted += rows.argmax(axis=1).tolist()
+    predicted = answers_in_batches(predictor, texts, TEXTS_AT_ONCE).argmax(axis=1).tolist()
     return dict(zip(predictor.labels, mean_absolute(local, texts, predicted, len(predictor.labels))))
 
 

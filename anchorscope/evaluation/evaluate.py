@@ -15,7 +15,7 @@ from hashlib import blake2b
 from statistics import mean, stdev
 from typing import Any
 
-from anchorscope.aopc import Removals, Substitutes
+from anchorscope.asking.removals import Removals, Substitutes
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.evaluation import lists
 from anchorscope.evaluation.kept import KeptRun

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop, heapreplace
 
-from anchorscope.aopc import Removals
+from anchorscope.asking.removals import Removals
 
 
 def greedy(removals: Removals, candidates: Iterable[str], k: int = 20, *, budget: int = 200_000) -> list[str]:

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.collection import predict
 from anchorscope.errors import RunFolderError
-from anchorscope.finished import FinishedRun
-from anchorscope.read import Documents
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.rows import reading
+from anchorscope.journal.standings import Standings
+from anchorscope.planning.collection import predict
 from anchorscope.result import Result
-from anchorscope.rows import reading
+from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
-from anchorscope.standings import Standings
-from anchorscope.tally import Tally
+from anchorscope.text.read import Documents
 from anchorscope.types import Predictor
 
 ANOTHER_MODEL = 0.01
@@ -60,7 +60,7 @@ class KeptRun:
 
 def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRun:
     """The run in a folder with its documents and its model, once it is clear that they are the run's."""
-    with closing(FinishedRun(folder)) as finished:
+    with closing(RunReader(folder)) as finished:
         meta, labels = finished.meta, finished.labels
         rows = [*finished.documents(range(int(finished.documents_per_label().sum()))).values()]
         settings = Settings.from_dict(meta["settings"])
@@ -100,7 +100,7 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
 
 def sources(folder: Path) -> dict[str, Any]:
     """Where the run in a folder says that its documents (a list of files) and its model are, and how they were read."""
-    with closing(FinishedRun(folder)) as finished, reading(folder):
+    with closing(RunReader(folder)) as finished, reading(folder):
         named = dict(finished.meta.get("sources", {}))
         documents = named.pop("documents", [])
         files = documents.split(", ") if isinstance(documents, str) else [*map(str, documents)]  # older runs: one text

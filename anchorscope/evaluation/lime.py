@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from anchorscope.answers import answered
+from anchorscope.asking.answers import answered
 from anchorscope.errors import MissingPackageError
 from anchorscope.evaluation.attributions import Local, Weights, by_term, weights_by_label
+from anchorscope.text.words import split, term
 from anchorscope.types import Predictor
-from anchorscope.words import split, term
 
 SAMPLES = 1000
 """Samples of a document, unless told otherwise (LIME's own default is 5,000)."""

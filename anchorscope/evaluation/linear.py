@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from anchorscope.aopc import ordered
-from anchorscope.patience import Patient
+from anchorscope.asking.removals import ordered
+from anchorscope.asking.retry import RetryingPredictor
+from anchorscope.text.words import split, terms
 from anchorscope.types import Predictor
-from anchorscope.words import split, terms
 
 
 def count_times_weight(
     predictor: Predictor, texts: Sequence[str], label: str, candidates: Iterable[str]
 ) -> list[str] | None:
     """The candidates by count x weight in the texts of a label; None where the model is not linear in counts."""
-    inner = predictor.predictor if isinstance(predictor, Patient) else predictor
+    inner = predictor.predictor if isinstance(predictor, RetryingPredictor) else predictor
     weights = _weights(getattr(inner, "model", None), predictor.labels.index(label), len(predictor.labels))
     if weights is None:
         return None

@@ -9,7 +9,7 @@ count x weight the oracle of a model that is linear in counts
 oracle         one-at-a-time removal
 greedy         a greedy search, asked for by name
 lime, shap     mean |weight| of a local method, asked for by name
-pr, sq, gain … any other aggregation of the run's own tally, asked for by name
+pr, sq, total … any other aggregation of the run's own tally, asked for by name
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from anchorscope import registry, scores
-from anchorscope.aopc import Removals
+from anchorscope import registry
+from anchorscope.asking.removals import Removals
 from anchorscope.errors import UnknownNameError
 from anchorscope.evaluation import lime, shap
 from anchorscope.evaluation.attributions import top
 from anchorscope.evaluation.greedy import greedy
 from anchorscope.evaluation.kept import KeptRun
 from anchorscope.evaluation.linear import count_times_weight
+from anchorscope.scoring.aggregation import ranking
+from anchorscope.scoring.aggregations import aggregation
 
 CHEAP = ("random", "frequent", "base", "pr-inverse")
 """Compared with unless told otherwise; none of them asks the model anything to be made."""
@@ -57,8 +59,8 @@ def explanation(run: KeptRun, label: str) -> list[str]:
 def by_aggregation(run: KeptRun, label: str, name: str) -> list[str]:
     """The candidates by an aggregation of the run's tally."""
     row = run.predictor.labels.index(label)
-    values = scores.aggregation(name, alpha=run.settings.alpha)(run.tally)[row]
-    return [run.candidates[i] for i in scores.ranking(values, run.tally.occurrences[row])]
+    scores = aggregation(name).score(run.tally, run.settings.alpha)[row]
+    return [run.candidates[i] for i in ranking(scores, run.tally.occurrences[row])]
 
 
 def shuffled(run: KeptRun, label: str, seed: int) -> list[str]:
@@ -71,7 +73,7 @@ def shuffled(run: KeptRun, label: str, seed: int) -> list[str]:
 def by_frequency(run: KeptRun, label: str) -> list[str]:
     """The candidates by their occurrences in the label's documents."""
     counts = run.tally.occurrences[run.predictor.labels.index(label)]
-    return [run.candidates[i] for i in scores.ranking(counts.astype(float), counts)]
+    return [run.candidates[i] for i in ranking(counts.astype(float), counts)]
 
 
 def made(run: KeptRun, label: str, name: str, removals: Removals, *, samples: int | None, budget: int) -> list[str]:

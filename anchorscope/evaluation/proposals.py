@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anchorscope.answers import answered
+from anchorscope.asking.answers import answered
 from anchorscope.errors import InputError
+from anchorscope.text.words import split, term
 from anchorscope.types import Perturbator, Predictor, Words
-from anchorscope.words import split, term
 
 TEMPLATES = (
     "It was {} .",

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from anchorscope.answers import answered
+from anchorscope.asking.batches import answers_in_batches
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.types import Predictor
 
@@ -114,9 +114,5 @@ def appended(text: str, sentence: str) -> str:
 
 
 def _accuracy(predictor: Predictor, texts: Sequence[str], wanted: Any) -> float:
-    right = 0
-    for start in range(0, len(texts), TEXTS_AT_ONCE):
-        some = texts[start : start + TEXTS_AT_ONCE]
-        rows = answered(predictor.predict, some, predictor.labels)
-        right += int((rows.argmax(axis=1) == wanted[start : start + len(some)]).sum())
-    return right / len(texts)
+    said = answers_in_batches(predictor, texts, TEXTS_AT_ONCE).argmax(axis=1)
+    return int((said == wanted).sum()) / len(texts)

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from anchorscope.answers import answered
+from anchorscope.asking.answers import answered
 from anchorscope.errors import MissingPackageError
 from anchorscope.evaluation.attributions import Local, Weights, by_term, weights_by_label
+from anchorscope.text.words import spans, split
 from anchorscope.types import Predictor
-from anchorscope.words import spans, split
 
 SAMPLES = 500
 """Evaluations of a document, unless told otherwise: the default of ``shap``."""

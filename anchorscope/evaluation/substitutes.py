@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.aopc import Substitutes
+from anchorscope.asking.removals import Substitutes
 from anchorscope.errors import InputError, UnknownNameError
+from anchorscope.text.words import case_of, match_case, term
 from anchorscope.types import Perturbator, Proposals, Words
-from anchorscope.words import case_of, match_case, term
 
 REMOVALS = ("deletion", "mask", "fill")
 MASK = "[MASK]"
@@ -27,7 +27,7 @@ MASK = "[MASK]"
 def named_substitutes(spec: str, perturbator: Perturbator | None = None, seed: int = 0) -> Substitutes:
     """The way of removing words behind a name of the command line.
 
-    >>> from anchorscope.words import split
+    >>> from anchorscope.text.words import split
     >>> named_substitutes("mask:UNK")([split("a film")])
     [('UNK', 'UNK')]
     """

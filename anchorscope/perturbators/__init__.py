@@ -8,3 +8,14 @@ masked_lm    any masked language model in a Hugging Face folder, on torch
 choose.py picks one of them. Both language models share how masked texts become the rows of numbers that a model reads
 (windows.py); how the embedded one cuts words into pieces is in wordpieces.py.
 """
+
+from types import MappingProxyType
+
+PERTURBATORS = MappingProxyType(
+    {
+        "corpus": "anchorscope.perturbators.corpus:CorpusPerturbator",
+        "embedded": "anchorscope.perturbators.embedded:EmbeddedPerturbator",
+        "mask-token": "anchorscope.perturbators.mask_token:MaskTokenPerturbator",
+        "masked-lm": "anchorscope.perturbators.masked_lm:MaskedLMPerturbator",
+    }
+)

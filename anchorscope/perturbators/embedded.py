@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import InputError, ModelFileError
-from anchorscope.perturbators.windows import Batch, Layout, batches, gather, windows
+from anchorscope.perturbators.windows import Batch, Layout, batches_of_windows, gather, windows
 from anchorscope.perturbators.wordpieces import WordPieces
 from anchorscope.types import Proposals, Words
 
@@ -81,7 +81,7 @@ class EmbeddedPerturbator:
         """The likeliest words for every True of every mask, all masks of a text being hidden at once."""
         needed = windows((text.words for text in texts), masks, self._pieces, self._layout)
         n_rows = sum(int(mask.sum()) for mask in masks)
-        packed = list(batches(needed, self._layout, self.batch_size))
+        packed = list(batches_of_windows(needed, self._layout, self.batch_size))
         return gather(zip(packed, self._answers(packed)), n_rows, self._n)
 
     def share_in_vocabulary(self, texts: Sequence[Words]) -> float:

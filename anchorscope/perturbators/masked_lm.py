@@ -29,12 +29,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.devices import answering, checked_device, is_card, on_device, to_device
+from anchorscope.asking.devices import answering, checked_device, is_card, on_device, to_device
+from anchorscope.asking.model_folder import load, weights_in
 from anchorscope.errors import InputError, ModelFileError
-from anchorscope.folders import load, weights_in
-from anchorscope.perturbators.windows import Batch, Layout, batches, gather, windows
+from anchorscope.perturbators.windows import Batch, Layout, batches_of_windows, gather, windows
+from anchorscope.text.words import split, term
 from anchorscope.types import Proposals, Words
-from anchorscope.words import split, term
 
 UNDECODABLE = "\ufffd"
 """What a byte-level piece shows that is a part of a character."""
@@ -110,7 +110,7 @@ class MaskedLMPerturbator:
 
     def _batches(self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]) -> Iterator[Batch]:
         needed = windows(map(self._pieces.keys_of, texts), masks, self._pieces, self._layout)
-        return batches(needed, self._layout, self.batch_size)
+        return batches_of_windows(needed, self._layout, self.batch_size)
 
     def _launch(self, batch: Batch) -> tuple[Any, Any]:
         """The best scores and pieces, on the device, which a card may still be working on."""

@@ -27,6 +27,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.asking.batches import batches
 from anchorscope.types import Proposals
 
 USUAL_LENGTH = 64
@@ -90,7 +91,7 @@ def windows(
             first_row += len(columns)
 
 
-def batches(windows: Iterable[Window], layout: Layout, batch_size: int) -> Iterator[Batch]:
+def batches_of_windows(windows: Iterable[Window], layout: Layout, batch_size: int) -> Iterator[Batch]:
     """The windows packed by length, shortest first."""
     by_length: defaultdict[int, list[Window]] = defaultdict(list)
     step = layout.padding_step
@@ -98,8 +99,8 @@ def batches(windows: Iterable[Window], layout: Layout, batch_size: int) -> Itera
         by_length[min(-(-len(window.pieces) // step) * step, layout.max_pieces)].append(window)
     for length, alike in sorted(by_length.items()):
         size = max(1, batch_size * USUAL_LENGTH // max(USUAL_LENGTH, length))
-        for start in range(0, len(alike), size):
-            yield _batch(alike[start : start + size], length, layout.pad)
+        for some in batches(alike, size):
+            yield _batch(some, length, layout.pad)
 
 
 def gather(

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from anchorscope import registry
-from anchorscope.answers import brief
+from anchorscope.asking.answers import brief
 from anchorscope.errors import AnchorscopeError, InputError, ModelFileError
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor, PipelinePredictor, is_pipeline

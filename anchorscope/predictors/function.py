@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.answers import answered, one_hot
+from anchorscope.asking.answers import answered, one_hot
 from anchorscope.errors import ModelError
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.labels import chosen_labels

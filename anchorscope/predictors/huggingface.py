@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.answers import answered
-from anchorscope.devices import answering, checked_device, is_card, on_device, to_device
+from anchorscope.asking.answers import answered
+from anchorscope.asking.devices import answering, checked_device, is_card, on_device, to_device
+from anchorscope.asking.model_folder import load
 from anchorscope.errors import InputError, ModelFileError
-from anchorscope.folders import load
 from anchorscope.predictors.encoding import Batch, batches, encoder, well_formed
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
 from anchorscope.predictors.labels import chosen_labels

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.answers import answered, brief, one_hot
+from anchorscope.asking.answers import answered, brief, one_hot
 from anchorscope.errors import InputError, ModelError, ModelFileError
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.labels import chosen_labels

@@ -11,3 +11,17 @@ live, guard  the live page: a server, and who may ask it
 notebook     static HTML, and a display that follows a run
 plot         pictures for papers
 """
+
+from types import MappingProxyType
+
+DRAWINGS = MappingProxyType({"figure": "anchorscope.report.plot:plot", "html": "anchorscope.report.notebook:html"})
+"""Each is called with explanations and the level of their intervals."""
+
+REPORTERS = MappingProxyType(
+    {
+        "json-lines": "anchorscope.report.json_lines:JsonLines",
+        "lines": "anchorscope.report.terminal:ProgressLines",
+        "table": "anchorscope.report.terminal:LiveTable",
+    }
+)
+"""Each is called with the stream to write to."""

@@ -24,12 +24,12 @@ from time import monotonic
 from typing import Any, Literal
 
 from anchorscope.errors import AnchorscopeError, InputError, MissingPackageError, RunFolderError
+from anchorscope.local import explain_document, tested_positions
 from anchorscope.report import page, view
 from anchorscope.run import Budget, Run
-from anchorscope.schedule import Engine
+from anchorscope.sampling.engine import Engine
 from anchorscope.settings import ONE_DOCUMENT, Settings
-from anchorscope.types import Cost, Perturbator, Predictor, Snapshot, Unit
-from anchorscope.words import spans, split, terms
+from anchorscope.types import Cost, Perturbator, Predictor, Snapshot
 
 try:
     import uvicorn
@@ -81,38 +81,34 @@ class Trial:
     def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
         self._predictor, self._perturbator = predictor, perturbator
         self._settings = replace(settings, **ONE_DOCUMENT)
-        self._engine: Engine | None = None
+        self._made: Engine | None = None
 
     def answer(self, text: str, *, anchors: bool) -> dict[str, Any]:
         """The prediction and, if asked for, the test of every word; places as JavaScript counts them."""
-        words = split(text)
-        positions = [position for position, term in enumerate(terms(words)) if term is not None]
-        if anchors and len(positions) > MOST_WORDS:
+        if anchors and len(tested_positions(text)) > MOST_WORDS:
             raise AnchorscopeError(f"Anchors are looked for in texts of up to {MOST_WORDS} words.")
-        row = self._predictor.predict([text])[0]
-        label = int(row.argmax())
-        tested = {}
-        if anchors and positions:
-            # Not before the first question: by then the run has fitted the perturbator.
-            settings = self._settings
-            self._engine = self._engine or Engine(
-                self._predictor, self._perturbator, settings.sampling, settings.anchor_test
-            )
-            unit = Unit(0, text, label, tuple(positions), (settings.tau,) * len(positions))
-            tested = {verdict.position: verdict for verdict in self._engine.judge([unit])[0]}
-        places, units = spans(words), view.utf16(text)
-        found = []
-        for position in positions:
-            start, end = places[position]
-            verdict = tested.get(position)
-            counts = (verdict.anchor, verdict.agreements, verdict.samples) if verdict else (False, 0, 0)
-            place = {"start": int(units[start]), "end": int(units[end])}
-            found.append({**place, **dict(zip(("anchor", "agreements", "samples"), counts))})
+        found = explain_document(text, self._predictor, self._engine() if anchors else None, self._settings.tau)
+        units = view.utf16(text)
         return {
-            "label": self._predictor.labels[label],
-            "probabilities": {name: round(float(p), 6) for name, p in zip(self._predictor.labels, row)},
-            "words": found,
+            "label": found.label,
+            "probabilities": {name: round(p, 6) for name, p in found.probabilities.items()},
+            "words": [
+                {
+                    "start": int(units[word.span[0]]),
+                    "end": int(units[word.span[1]]),
+                    "anchor": word.anchor,
+                    "agreements": word.agreements,
+                    "samples": word.samples,
+                }
+                for word in found.words
+            ],
         }
+
+    def _engine(self) -> Engine:
+        # Not before the first question: by then the run has fitted the perturbator.
+        settings = self._settings
+        self._made = self._made or Engine(self._predictor, self._perturbator, settings.sampling, settings.anchor_test)
+        return self._made
 
 
 class LiveRun:
@@ -126,7 +122,7 @@ class LiveRun:
         budget: UntilStopped | None = None,
         waiting: Mapping[str, Any] | None = None,
         trial: Trial | None = None,
-        at_end: Callable[[Run], None] | None = None,
+        at_end: Callable[[], object] | None = None,
     ) -> None:
         """A kept run in ``folder``; or with ``run`` one that is to be played, ``waiting`` is shown till it begins."""
         self.folder, self.version, self.event = folder, 0, ""
@@ -219,7 +215,7 @@ class LiveRun:
             snapshots.close()
         if self._snapshot and self._snapshot.finished:
             if self._at_end:
-                self._at_end(run)
+                self._at_end()
             self._state = "stopped" if self._budget and self._budget.stopped.is_set() else "finished"
 
     def _paced(self, snapshots: Iterator[Snapshot]) -> Iterator[Snapshot]:

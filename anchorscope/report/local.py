@@ -7,7 +7,7 @@ from textwrap import wrap
 from rich.cells import cell_len
 from rich.text import Text
 
-from anchorscope.explainer import LocalAnchor, LocalExplanation
+from anchorscope.local import LocalAnchor, LocalExplanation
 from anchorscope.report.table import LONGEST_TERM, WIDEST_BLOCK, bar, fit, safe
 
 ANCHOR, UNDECIDED = "●", "?"

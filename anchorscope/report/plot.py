@@ -25,7 +25,7 @@ ROW = 0.24
 """Inches a term."""
 
 
-def plot(explanations: Mapping[str, Explanation], *, title: str | None = None) -> Figure:
+def plot(explanations: Mapping[str, Explanation], *, level: float = 1.0, title: str | None = None) -> Figure:
     """A figure with a chart a label, all of one scale; two labels face each other."""
     try:
         from matplotlib import font_manager, rc_context

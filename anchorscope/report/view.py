@@ -6,9 +6,9 @@
     documents  texts with the verdict about each word; evidence: perturbed texts that kept and that lost the prediction
     history    quality and interval width after each round; aopc: the curve of the lists at the end
 
-The page computes scores itself, from the columns, so that another aggregation needs nothing but a click. Everything is
-bounded: a page of ten thousand documents stays below two megabytes. A run without texts has no documents, its evidence
-has counts only, and the page says so.
+The scores of every aggregation that fits the run are among the columns, so that another one needs nothing but a click.
+Everything is bounded: a page of ten thousand documents stays below two megabytes. A run without texts has no documents,
+its evidence has counts only, and the page says so.
 
 The texts are hostile. They are values here; ``embed`` writes them so that no markup can be read into them.
 """
@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -28,20 +28,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope import bounds, result, scores
-from anchorscope.finished import FinishedRun
-from anchorscope.progress import LEVEL, RACED
+from anchorscope import registry, result
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.rows import reading
+from anchorscope.journal.standings import Standings
 from anchorscope.result import Result
-from anchorscope.rows import reading
+from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.forecasts import LEVEL
 from anchorscope.settings import Settings
-from anchorscope.standings import Standings
-from anchorscope.types import EMPTY, Cost, Snapshot
-from anchorscope.words import spans, split
+from anchorscope.text.words import spans, split, terms
+from anchorscope.types import Cost, Snapshot
 
 SCHEMA = 1
-
-AGGREGATIONS = ("gain", "pr", "sq", "av", "av5", "h", "base")
-"""The aggregations that the page knows by itself."""
 
 CELLS = 16_000
 """Labels times terms that a page holds; the terms that rank best under any aggregation stay."""
@@ -57,12 +56,13 @@ LONGEST_TEXT, LONGEST_SAMPLE, LONGEST_TERM = 6_000, 600, 100
 SAMPLES_OF_A_KIND = 3
 HISTORY = 300
 
-Floats = NDArray[np.float64]
+COUNTS = ("anchors", "non_anchors", "skipped", "occurrences", "documents")
+"""What the page shows of the tally."""
 
 
 def page_data(folder: Path, *, against: Path | None = None) -> dict[str, Any]:
     """What the page shows of the run in a folder; ``against`` is another run to stand beside it."""
-    with closing(FinishedRun(folder)) as run, reading(folder):
+    with closing(RunReader(folder)) as run, reading(folder):
         kept = _Kept(run)
         return {
             "schema": SCHEMA,
@@ -156,7 +156,7 @@ def finite(value: Any) -> Any:
 class _Kept:
     """What several parts of the view need of a run, read once."""
 
-    def __init__(self, run: FinishedRun) -> None:
+    def __init__(self, run: RunReader) -> None:
         self.run = run
         self.settings = Settings.from_dict(run.meta["settings"])
         self.explained = [i for i, name in enumerate(run.labels) if name in (self.settings.labels or run.labels)]
@@ -165,10 +165,13 @@ class _Kept:
         self.tally, self.counted = self.standings.tally, self.standings.counted
         self.chosen = self._chosen()
 
-    @property
-    def aggregations(self) -> tuple[str, ...]:
-        """Those of the page, and the run's own if it is none of them."""
-        return tuple(dict.fromkeys((*AGGREGATIONS, self.settings.aggregation)))
+    @cached_property
+    def aggregations(self) -> list[Aggregation]:
+        """Those that what was measured can feed; the run's own comes first."""
+        is_graded = registry.resolve("score", str(self.settings.score)).is_graded
+        every = [aggregation(name) for name in registry.names("aggregation")]
+        fitting = [one for one in every if is_graded or not one.is_graded]
+        return sorted(fitting, key=lambda one: (one.name != self.settings.aggregation, one.name))
 
     @property
     def is_race(self) -> bool:
@@ -181,9 +184,9 @@ class _Kept:
         if n_terms <= room:
             return np.arange(n_terms)
         best = np.full(n_terms, n_terms)
-        for name in self.aggregations:
+        for one in self.aggregations:
             for label in self.explained:
-                order = self.standings.ranking(name, label)
+                order = self.standings.ranking(one, label)
                 best[order] = np.minimum(best[order], np.arange(len(order)))
         return np.sort(np.argsort(best, kind="stable")[:room])
 
@@ -226,65 +229,50 @@ def _about(kept: _Kept, folder: Path) -> dict[str, Any]:
 
 def _terms(kept: _Kept) -> dict[str, Any]:
     """The chosen terms as columns; totals are over all candidates, chosen or not."""
-    chosen, tally, counted = kept.chosen, kept.tally, kept.counted
-    roots = scores.sq(counted)
-    entropies = scores.entropy(roots)[roots.sum(axis=0) > 0]
-    q = scores.anchor_probability(counted, alpha=kept.settings.alpha)
-    has_no_formula = kept.settings.aggregation not in AGGREGATIONS
-    own = kept.standings.scores(kept.settings.aggregation)[:, chosen] if has_no_formula else None
+    chosen, tally = kept.chosen, kept.tally
+    scores = {one.name: kept.standings.scores(one)[:, chosen] for one in kept.aggregations}
     columns = [
         {
-            **{
-                name: getattr(tally, name)[label, chosen].tolist()
-                for name in ("anchors", "non_anchors", "skipped", "occurrences", "documents")
-            },
-            "gains": counted.gains[label, chosen].tolist(),
-            "counted_anchors": _short(counted.anchors[label, chosen]),
-            "counted_non_anchors": _short(counted.non_anchors[label, chosen]),
-            "total_anchors": float(counted.anchors[label].sum()),
-            "total_non_anchors": float(counted.non_anchors[label].sum()),
-            "least_q": float(q[label].min()),
-            **({} if own is None else {"own_scores": own[label].tolist()}),
+            **{name: getattr(tally, name)[label, chosen].tolist() for name in COUNTS},
+            "scores": {name: _short(of_all[label]) for name, of_all in scores.items()},
         }
         for label in range(len(kept.run.labels))
     ]
     return {
         "term": [_cut(kept.run.terms[i]) for i in chosen],
-        "training": tally.training[chosen].tolist(),
         "n_terms": len(kept.run.terms),
-        "entropy": [float(entropies.min(initial=np.inf)), float(entropies.max())] if len(entropies) else [0.0, 0.0],
+        "aggregations": [{"name": one.name, "help": one.help, "graded": one.is_graded} for one in kept.aggregations],
         "labels": columns,
     }
 
 
 def _standings(kept: _Kept) -> dict[str, list[dict[str, Any] | None]]:
     """For each aggregation and label: the page's numbers of some words, with low, high and membership."""
-    names = RACED if kept.is_race else [name for name in kept.aggregations if name in bounds.BOUNDED]
-    return {name: [_standing(kept, name, label) for label in range(len(kept.run.labels))] for name in names}
+    known = [one for one in kept.aggregations if (one.can_race if kept.is_race else one.is_bounded)]
+    return {one.name: [_standing(kept, one, label) for label in range(len(kept.run.labels))] for one in known}
 
 
-def _standing(kept: _Kept, name: str, label: int) -> dict[str, Any] | None:
+def _standing(kept: _Kept, one: Aggregation, label: int) -> dict[str, Any] | None:
     if label not in kept.explained:
         return None
     place = {int(term): i for i, term in enumerate(kept.chosen)}
-    best = [int(term) for term in kept.standings.ranking(name, label)[:STANDINGS] if int(term) in place]
+    best = [int(term) for term in kept.standings.ranking(one, label)[:STANDINGS] if int(term) in place]
     if kept.is_race:
-        now = kept.standings.outlooks(name)[label]
+        now = kept.standings.forecasts(one)[label]
         row = {int(term): i for i, term in enumerate(now.contenders)}
         best = [term for term in best if term in row]
         at = [row[term] for term in best]
         low, high = (side[at] for side in now.shown_interval())
-        membership, regret = now.outlook.membership[at], now.outlook.regret
+        membership, regret = now.forecast.membership[at], now.forecast.regret
         certain = {"membership": _short(membership, 3), "regret": float(f"{regret:.4g}")}
     else:
-        low, high = (side[label, best] for side in bounds.intervals(name, kept.tally, alpha=kept.settings.alpha))
+        low, high = (side[label, best] for side in one.interval(kept.tally, kept.settings.alpha))
         certain = {}
     return {"terms": [place[term] for term in best], "low": _short(low), "high": _short(high), **certain}
 
 
 def _documents(kept: _Kept) -> list[dict[str, Any]]:
     """The kept texts, each with the test of its words; most anchors first, robust ones (any word is one) last."""
-    place = {kept.run.terms[term]: i for i, term in enumerate(kept.chosen)}
     texts, left, found = kept.run.texts(), TEXT_BUDGET, []
     about = kept.run.documents(texts)
     for number, text in texts.items():
@@ -301,27 +289,35 @@ def _documents(kept: _Kept) -> list[dict[str, Any]]:
                 "confidence": confidence,
                 "text": shown,
                 "cut": len(text) > len(shown),
-                "robust": any(v.position == EMPTY and v.anchor for v in kept.run.verdicts_of(number)),
-                "words": _marks(kept, number, text, len(shown), place),
+                "robust": bool(kept.run.measured_in(number)["anchor"][:1].any()),
+                "words": _marks(kept, number, text, len(shown)),
             }
         )
     return sorted(found, key=lambda document: (document["robust"], -sum(word[3] for word in document["words"])))
 
 
-def _marks(kept: _Kept, number: int, text: str, length: int, place: Mapping[str, int]) -> list[list[Any]]:
-    """(start, end, term, anchor, agreements, samples, gain) of every tested word within the shown text."""
-    from anchorscope.words import terms
-
-    words = split(text)
-    places, keys, units = spans(words), terms(words), utf16(text)
+def _marks(kept: _Kept, number: int, text: str, length: int) -> list[list[Any]]:
+    """(start, end, term, anchor, agreements, samples, value) of every tested word within the shown text."""
+    place = {term: i for i, term in enumerate(kept.chosen.tolist())}
+    positions, spans_, units = _positions_of_terms(text), spans(split(text)), utf16(text)
     marks = []
-    for v in kept.run.verdicts_of(number):
-        if v.position == EMPTY or v.position >= len(places) or places[v.position][1] > length:
+    for row in kept.run.measured_in(number):
+        there = positions.get(kept.run.terms[row["term"]], []) if row["term"] >= 0 else []
+        if row["ordinal"] >= len(there) or spans_[there[row["ordinal"]]][1] > length:
             continue
-        start, end = places[v.position]
-        term = place.get(keys[v.position] or "", -1)
-        marks.append([int(units[start]), int(units[end]), term, int(v.anchor), v.agreements, v.samples, v.gain])
-    return marks
+        start, end = spans_[there[row["ordinal"]]]
+        found = [int(row["anchor"]), int(row["agreements"]), int(row["samples"]), float(row["value"])]
+        marks.append([int(units[start]), int(units[end]), place.get(int(row["term"]), -1), *found])
+    return sorted(marks)
+
+
+def _positions_of_terms(text: str) -> dict[str, list[int]]:
+    """Where each term of a text stands."""
+    found: dict[str, list[int]] = {}
+    for position, term in enumerate(terms(split(text))):
+        if term is not None:
+            found.setdefault(term, []).append(position)
+    return found
 
 
 @dataclass(slots=True)
@@ -331,7 +327,7 @@ class _Occurrence:
     label: int
     term: int
     document: int
-    position: int
+    ordinal: int
     anchor: bool
     samples: list[tuple[str, bool, bool]]
 
@@ -340,15 +336,15 @@ def _evidence(kept: _Kept) -> list[dict[str, Any]]:
     """Samples of shown terms, a few of each kind, and how many there were of each kind."""
     place = {int(term): i for i, term in enumerate(kept.chosen)}
     occurrences: dict[tuple[int, int, int, int], _Occurrence] = {}
-    for label, term, document, position, anchor, *sample in kept.run.evidence():
-        key = (label, term, document, position)
+    for label, term, document, ordinal, anchor, *sample in kept.run.evidence():
+        key = (label, term, document, ordinal)
         occurrences.setdefault(key, _Occurrence(*key, anchor, [])).samples.append((*sample,))  # type: ignore[arg-type]
     texts, left, found = kept.run.texts(), EVIDENCE_BUDGET, []
     about = kept.run.documents({o.document for o in occurrences.values()})
     for o in occurrences.values():
         if o.term not in place:
             continue
-        start = _start_of(texts.get(o.document, ""), o.position)
+        start = _start_of(texts.get(o.document, ""), kept.run.terms[o.term], o.ordinal)
         kinds: dict[str, list[str]] = {"kept_with": [], "lost_with": [], "kept_without": [], "lost_without": []}
         for text, present, agreed in o.samples:
             kinds[f"{'kept' if agreed else 'lost'}_{'with' if present else 'without'}"].append(text)
@@ -393,13 +389,13 @@ def _point(moment: Mapping[str, Any], last: Mapping[str, set[str]]) -> dict[str,
     return {**{key: moment[key] for key in ("round", "seconds", "tests", "predictor_texts")}, "labels": labels}
 
 
-def _short(values: NDArray[Any] | Sequence[float], digits: int = 6) -> list[float | int | None]:
-    """Rounded, whole numbers without a point: half the bytes.
+def _short(values: NDArray[Any] | Sequence[float], digits: int = 9) -> list[float | int | None]:
+    """To so many significant digits, whole numbers without a point: half the bytes.
 
-    >>> _short([2.0, 0.1234567, float("inf")])
-    [2, 0.123457, None]
+    >>> _short([2.0, 0.1234567891234, float("inf")])
+    [2, 0.123456789, None]
     """
-    rounded = (round(float(value), digits) for value in values)
+    rounded = (float(f"{float(value):.{digits}g}") for value in values)
     return [int(x) if x.is_integer() else x if math.isfinite(x) else None for x in rounded]
 
 
@@ -421,9 +417,12 @@ def utf16(text: str) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(np.array(widths, np.int64))])
 
 
-def _start_of(text: str, position: int) -> int:
-    places: Iterable[tuple[int, int]] = spans(split(text)) if len(text) > LONGEST_SAMPLE else ()
-    return next((start for i, (start, _) in enumerate(places) if i == position), 0)
+def _start_of(text: str, term: str, ordinal: int) -> int:
+    """Where an occurrence of a term starts in a long text."""
+    if len(text) <= LONGEST_SAMPLE:
+        return 0
+    positions = _positions_of_terms(text).get(term, [])
+    return spans(split(text))[positions[ordinal]][0] if ordinal < len(positions) else 0
 
 
 def _excerpt(text: str, start: int) -> str:

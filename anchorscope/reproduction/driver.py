@@ -23,8 +23,8 @@ from anchorscope.reproduction.measure import measure
 from anchorscope.reproduction.models import OutOfTimeError, Workshop
 from anchorscope.reproduction.records import Key
 from anchorscope.run import Budget
+from anchorscope.text.words import clean_tweet
 from anchorscope.types import Perturbator, Predictor
-from anchorscope.words import clean_tweet
 
 Say = Callable[[str], None]
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from anchorscope.devices import is_card
+from anchorscope.asking.devices import is_card
 from anchorscope.predictors.optional import needed
 from anchorscope.reproduction.tasks import Pairs
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import platform
 import shutil
-import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -19,17 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from anchorscope import scores
-from anchorscope.aopc import Removals
+from anchorscope.asking.removals import Removals
 from anchorscope.errors import RunFolderError
 from anchorscope.evaluation.anytime import Moment, moments_of
-from anchorscope.finished import FinishedRun
-from anchorscope.read import read_texts
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.tables import FILE
 from anchorscope.reproduction.grid import AGGREGATIONS, TOP_K
 from anchorscope.run import Budget, Run
+from anchorscope.scoring.aggregation import ranking
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
-from anchorscope.tables import FILE
-from anchorscope.tally import Tally
+from anchorscope.text.read import read_texts
 from anchorscope.types import Cost, Perturbator, Predictor
 
 MOMENTS = 16
@@ -67,7 +67,7 @@ def measure(
     processor = process_time() - start
     if not last.settled and last.tests_planned:
         return None
-    with closing(FinishedRun(folder)) as finished:
+    with closing(RunReader(folder)) as finished:
         moments, tally, candidates = moments_of(finished.moments()), finished.tally(), finished.terms
     labels = [label for label, explanation in last.explanations.items() if explanation.terms]
     removals = {label: Removals(predictor, texts, label) for label in labels}
@@ -102,7 +102,7 @@ def _spent(folder: Path) -> Cost:
     if not (folder / FILE).is_file():
         return Cost()
     try:
-        with closing(FinishedRun(folder)) as stopped:
+        with closing(RunReader(folder)) as stopped:
             return sum(stopped.closed_rounds().values(), Cost())
     except RunFolderError:  # it did not come to its first test
         return Cost()
@@ -140,12 +140,11 @@ def _aggregation(
     settings: Settings,
 ) -> dict[str, Any]:
     """The top terms of an aggregation and their AOPC^1 to AOPC^k, for each label."""
-    values = scores.aggregation(name, alpha=settings.alpha)(tally)
+    values = aggregation(name).score(tally, settings.alpha)
     found = {}
     for label, removal in removals.items():
         row = list(all_labels).index(label)
-        ranking = scores.ranking(values[row], tally.occurrences[row])[:TOP_K]
-        top = [candidates[i] for i in ranking]
+        top = [candidates[i] for i in ranking(values[row], tally.occurrences[row], TOP_K)]
         found[label] = {"terms": top, "curve": removal.curve(top).tolist()}
     return found
 
@@ -158,9 +157,9 @@ def _positions(
     for label in labels:
         row = list(all_labels).index(label)
         full = {
-            name: [candidates[i] for i in scores.ranking(values[row], tally.occurrences[row])]
+            name: [candidates[i] for i in ranking(values[row], tally.occurrences[row])]
             for name in ("pr", "sq")
-            for values in [scores.aggregation(name, alpha=settings.alpha)(tally)]
+            for values in [aggregation(name).score(tally, settings.alpha)]
         }
         place = {name: {word: i for i, word in enumerate(words)} for name, words in full.items()}
         other = {"pr": "sq", "sq": "pr"}
@@ -192,25 +191,20 @@ def _recounted(
     name: str,
 ) -> list[Moment]:
     """What another aggregation would have shown after each round that is kept, from the verdicts of the journal."""
-    with closing(sqlite3.connect(folder / FILE)) as journal:
-        rows = journal.execute(
-            "SELECT v.round, d.predicted, v.term, v.anchor FROM verdicts v JOIN documents d ON d.number = v.document "
-            "WHERE v.term >= 0 ORDER BY v.round"
-        ).fetchall()
-    verdicts = np.array(rows, np.int64).reshape(-1, 4)
+    with closing(RunReader(folder)) as run:
+        rounds = run.verdicts_by_round()
     zero = np.zeros_like(tally.anchors)
     now = replace(tally, anchors=zero, non_anchors=zero.copy(), skipped=zero.copy())
     chosen = {*np.unique(np.linspace(0, len(moments) - 1, MOMENTS).round().astype(int)).tolist()}
     found = []
     for number, moment in enumerate(moments):
-        of_round = verdicts[verdicts[:, 0] == number]
-        now = now.observe(of_round[:, 1], of_round[:, 2], of_round[:, 3].astype(bool))
+        now = now.observe(*rounds[number])
         if number in chosen:
-            values = scores.aggregation(name)(now)
+            values = aggregation(name).score(now, 0.5)
             terms = {}
             for label in labels:
                 row = list(all_labels).index(label)
-                ranking = scores.ranking(values[row], now.occurrences[row])[:TOP_K]
-                terms[label] = tuple(candidates[i] for i in ranking)
+                best = ranking(values[row], now.occurrences[row], TOP_K)
+                terms[label] = tuple(candidates[i] for i in best)
             found.append(Moment(moment.seconds, moment.tests, terms))
     return found

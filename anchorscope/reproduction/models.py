@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from anchorscope.answers import answered
+from anchorscope.asking.answers import answered
 from anchorscope.embedded_model.huggingface import write_folder
 from anchorscope.errors import InputError, MissingPackageError, UnknownNameError
 from anchorscope.predictors import as_predictor

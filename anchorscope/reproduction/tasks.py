@@ -24,8 +24,8 @@ from pathlib import Path
 
 from anchorscope.demo import reviews
 from anchorscope.errors import DocumentsError, MissingPackageError, UnknownNameError
-from anchorscope.read import COMPRESSIONS
-from anchorscope.words import clean_tweet
+from anchorscope.text.read import COMPRESSIONS
+from anchorscope.text.words import clean_tweet
 
 SPLIT_SEED = 42
 SHORTEST, LONGEST = 20, 200

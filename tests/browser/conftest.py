@@ -20,10 +20,10 @@ from review_run import review_run
 from anchorscope.demo import Reviews, reviews, train
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import as_predictor
-from anchorscope.read import read_texts
 from anchorscope.report.live import LiveRun, UntilStopped, make_server
 from anchorscope.run import Run
 from anchorscope.settings import preset
+from anchorscope.text.read import read_texts
 
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),

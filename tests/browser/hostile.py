@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.read import read_files
 from anchorscope.run import Run
 from anchorscope.settings import preset
+from anchorscope.text.read import read_files
 
 CALL = "alert(1);window.pwned=1"
 

@@ -8,9 +8,9 @@ from typing import Any
 from anchorscope.demo import Reviews
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import as_predictor
-from anchorscope.read import read_texts
 from anchorscope.run import Run
 from anchorscope.settings import preset
+from anchorscope.text.read import read_texts
 
 
 def review_run(data: tuple[Any, Reviews], folder: Path, *, n: int, budget: Any = None, **settings: Any) -> Run:

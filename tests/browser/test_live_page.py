@@ -17,7 +17,7 @@ from anchorscope.report.view import waiting_data
 from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import preset
-from anchorscope.words import split
+from anchorscope.text.words import split
 
 Show = Callable[[LiveRun], str]
 
@@ -118,7 +118,7 @@ def test_stop_ends_a_run_with_its_evidence(
 
 def test_try_it(open_page: Any, show: Show, data: tuple[Any, Reviews], keep_run: Callable[..., Path]) -> None:
     """The prediction follows the text; anchors are marked; a word removed or replaced changes the prediction."""
-    from anchorscope.collection import LazyWords
+    from anchorscope.planning.collection import LazyWords
     from anchorscope.predictors import as_predictor
 
     model, explained = data

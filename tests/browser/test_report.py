@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from hostile import LABELS, PAYLOADS, hostile_run
 
-from anchorscope import scores
 from anchorscope.report.page import write_report
 from anchorscope.report.view import AGGREGATIONS, _Kept
 from anchorscope.result import Result
+from anchorscope.scoring import aggregations
 
 KeepRun = Callable[..., Path]
 
@@ -51,19 +51,19 @@ def test_the_formulas_of_the_page_are_those_of_the_library(
     open_page: Any, keep_run: KeepRun, settings: Mapping[str, Any], tmp_path: Path
 ) -> None:
     """Scores and order of all terms, under all aggregations, for both labels."""
-    from anchorscope.finished import FinishedRun
+    from anchorscope.journal.reader import RunReader
 
     folder = keep_run("scan" if settings else "one", **settings)
     watched = open_page(write_report(folder, out=tmp_path / "report.html").as_uri())
-    kept = _Kept(FinishedRun(folder))
+    kept = _Kept(RunReader(folder))
     for name in AGGREGATIONS:
-        expected = scores.aggregation(name, alpha=kept.settings.alpha)(kept.counted)
+        expected = aggregations.aggregation(name, alpha=kept.settings.alpha)(kept.counted)
         for label in range(2):
             code = f"scoresOf(page.data.terms, '{name}', {label}, {kept.settings.alpha})"
             found = np.array(watched.page.evaluate(code))
             np.testing.assert_allclose(found, expected[label], rtol=1e-5, atol=1e-6)
             order = watched.page.evaluate(f"ranking(page.data.terms, {code}, {label})")
-            best = scores.ranking(expected[label], kept.tally.occurrences[label])
+            best = aggregations.ranking(expected[label], kept.tally.occurrences[label])
             np.testing.assert_allclose(expected[label][order], expected[label][best], rtol=1e-5, atol=1e-6)
             if name == kept.settings.aggregation:
                 assert order[:10] == best[:10].tolist()

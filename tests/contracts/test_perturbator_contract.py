@@ -13,8 +13,8 @@ from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.perturbators.masked_lm import MaskedLMPerturbator
+from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Proposals, Words
-from anchorscope.words import split
 from tests.test_embedded import build_embedded
 from tests.test_perturbators import build_bert, build_roberta
 

@@ -24,8 +24,8 @@ function adjust(values) {
 }
 
 const settings = () => page.data.about.settings;
-const aggregation = () => (state().by in FORMULAS ? state().by : settings().aggregation);
-const aggregations = () => [...new Set([...Object.keys(FORMULAS), settings().aggregation])];
+const aggregation = () => (aggregationNamed(state().by) ? state().by : settings().aggregation);
+const aggregations = () => page.data.terms?.aggregations.map((one) => one.name) ?? [settings().aggregation];
 const rankedBy = () =>
   select(
     "Ranked by",
@@ -43,7 +43,7 @@ const termAddress = (label, term, by = state().by) => address("term", { label, t
 function entries(name, label, { against = false } = {}) {
   const { terms, standings } = page.data;
   if (!terms) return [];
-  const scores = scoresOf(terms, name, label, settings().alpha);
+  const scores = scoresOf(terms, name, label);
   const standing = standings[name]?.[label];
   const known = new Map((standing?.terms ?? []).map((term, i) => [term, i]));
   const order = ranking(terms, scores, label);

@@ -78,7 +78,7 @@ const noEvidence = () =>
 function termFigures(label, index) {
   const { terms, about } = page.data;
   const ranks = aggregations().map((name) => {
-    const scores = scoresOf(terms, name, label, settings().alpha);
+    const scores = scoresOf(terms, name, label);
     const rank = ranking(terms, scores, label).indexOf(index) + 1;
     return { name, rank, score: scores[index], now: name === aggregation() ? "now" : null };
   });

@@ -68,9 +68,9 @@ function wordsTools(k) {
 
 function legend(against, scale) {
   const level = page.data.about.interval_level;
-  const by = AGGREGATIONS[aggregation()] ?? `Aggregation ${aggregation()}`;
+  const { help } = aggregationNamed(aggregation()) ?? { help: "a score of their own" };
   return [
-    `${by}. `,
+    `Words by ${help}. `,
     against
       ? "These words lower the probability of the class where they stand. "
       : level < 1
@@ -114,7 +114,7 @@ function currentList(label) {
   if (!state().against) return topEntries(aggregation(), label, k);
   return entries(aggregation(), label, { against: true })
     .slice(0, k)
-    .filter((entry) => aggregation() !== "gain" || entry.score < 0);
+    .filter((entry) => !aggregationNamed(aggregation())?.graded || entry.score < 0);
 }
 
 /** Bring the panels up to date. */

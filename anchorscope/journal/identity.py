@@ -1,0 +1,28 @@
+"""What must be the same for a run to go on, compared with what a journal says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anchorscope.settings import Settings
+
+
+def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What a journal and a new call do not agree on, in words."""
+    found = [
+        f"{kind} {then[kind].get('name', '')} has changed".replace("  ", " ")
+        for kind in ("documents", "model", "perturbator", "training texts")
+        if then[kind]["sha256"] != now[kind]["sha256"]
+    ]
+    if then["labels"] != now["labels"]:
+        found.append(f"labels were {', '.join(then['labels'])}, now {', '.join(now['labels'])}")
+    if then["texts"] != now["texts"]:
+        found.append("texts were kept, now they are not" if then["texts"] else "texts were not kept, now they are")
+    settings_then = Settings.from_dict(then["settings"]).to_dict()
+    found += [
+        f"{name} was {settings_then[name]}, now {value}"
+        for name, value in now["settings"].items()
+        if settings_then[name] != value
+    ]
+    return found

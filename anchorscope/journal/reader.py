@@ -1,0 +1,230 @@
+"""A run folder, read without documents or model: while the run goes on, or long after.
+
+Nothing is locked and nothing is written. A folder may come from elsewhere: what is wrong with it is a RunFolderError
+(``tables.py``, ``rows.py``), here or at any later question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.errors import RunFolderError
+from anchorscope.journal.columns import Rows
+from anchorscope.journal.rows import (
+    defensive,
+    of_kinds,
+    read_all_rounds,
+    read_costs,
+    read_json,
+    read_meta,
+    read_round,
+    reading,
+)
+from anchorscope.journal.tables import FILE, check_tables, connect
+from anchorscope.journal.verdicts import Verdicts
+from anchorscope.planning.plan import priorities
+from anchorscope.scoring.forecasts import RunningSums
+from anchorscope.scoring.tally import Tally
+from anchorscope.settings import Settings
+from anchorscope.types import Cost
+
+
+class RunReader:
+    """A reader of a run folder: labels, terms and the tally, without documents or model."""
+
+    def __init__(self, folder: Path) -> None:
+        if not (folder / FILE).is_file():
+            raise RunFolderError(
+                f"{folder} is no run folder: it holds no {FILE}; make one with: explain … --out {folder}"
+            )
+        self._folder = folder
+        self._db = connect(folder)
+        try:
+            check_tables(self._db, folder)
+            self._begin_reading()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _begin_reading(self) -> None:
+        with reading(self._folder):
+            self.meta = read_meta(self._db)
+            self.labels = tuple(str(name) for (name,) in self._db.execute("SELECT name FROM labels ORDER BY number"))
+            terms = self._db.execute("SELECT term, training FROM terms ORDER BY number").fetchall()
+        if not self.labels or not terms:
+            raise RunFolderError(
+                f"The run in {self._folder} was interrupted before its first test; go on with --resume."
+            )
+        with reading(self._folder):
+            self.terms = tuple(str(term) for term, _ in terms)
+            self._training = np.array([training for _, training in terms], np.int64)
+            _check_meta(self.meta)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    @defensive
+    def tally(self) -> Tally:
+        """The tally of all closed rounds, as the run's own settings count it."""
+        tally = self._before_any_test()
+        verdicts = self._counted_verdicts()
+        tally = tally.observe(verdicts.label, verdicts.term, verdicts.anchor, verdicts.value)
+        skips = np.array(self._db.execute("SELECT label, term, n FROM skips").fetchall(), np.int64).reshape(-1, 3)
+        return tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
+
+    @defensive
+    def sums(self) -> RunningSums:
+        """What the counted documents of each word of a race brought."""
+        sums = RunningSums.zero(self._before_any_test().documents)
+        for (label, term, _), (value, anchors) in self._counted_verdicts().per_document().items():
+            sums.count(label, term, value, anchors)
+        return sums
+
+    @property
+    def is_race(self) -> bool:
+        """Whether words count the documents of a prefix, so that scores are estimates."""
+        return bool(self.meta["settings"]["strategy"] == "race")
+
+    def _before_any_test(self) -> Tally:
+        zero = Tally.zero(len(self.labels), len(self.terms))
+        for label, term, occurrences, documents in self._db.execute("SELECT * FROM counts"):
+            zero.occurrences[label, term], zero.documents[label, term] = occurrences, documents
+        return replace(zero, training=self._training)
+
+    def _counted_verdicts(self) -> Verdicts:
+        """All that a scan measured; of a race, what is within the prefix of its word."""
+        rule = Settings.from_dict(self.meta["settings"]).empty_anchor_rule
+        verdicts = Verdicts.of(self._rows, self._predicted, rule)
+        if not self.is_race:
+            return verdicts
+        keys = [str(key) for (key,) in self._db.execute("SELECT key FROM documents ORDER BY number")]
+        prefixes = {(label, term): n for label, term, n in self._db.execute("SELECT * FROM prefixes")}
+        return verdicts.within(prefixes, priorities(self.meta["settings"]["seed"], keys))
+
+    @defensive
+    def verdicts_by_round(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]]:
+        """Label, term and whether it is an anchor, of each occurrence that each round tested."""
+        found = []
+        for number in sorted(self.closed_rounds()):
+            rows = read_round(self._db, number)
+            rows = rows[rows["term"] >= 0]
+            found.append((self._predicted[rows["document"]], rows["term"].astype(np.int64), rows["anchor"]))
+        return found
+
+    @cached_property
+    def _rows(self) -> Rows:
+        """Everything that was measured; about documents and terms that there are."""
+        rows = read_all_rounds(self._db)
+        if (rows["document"] >= len(self._predicted)).any() or (rows["term"] >= len(self.terms)).any():
+            raise LookupError("a measurement is about a document or a term that there is not")
+        return rows
+
+    @cached_property
+    def _predicted(self) -> NDArray[np.int64]:
+        """The number of the label predicted for each document."""
+        found = self._db.execute("SELECT number, predicted FROM documents ORDER BY number")
+        rows = np.array([*of_kinds(found, int, int)], np.int64).reshape(-1, 2)
+        if (rows[:, 0] != np.arange(len(rows))).any() or ((rows[:, 1] < 0) | (rows[:, 1] >= len(self.labels))).any():
+            raise LookupError("its documents are not numbered one after another, each with a label")
+        return rows[:, 1]
+
+    @defensive
+    def closed_rounds(self) -> dict[int, Cost]:
+        """The rounds that are written down, and what each took."""
+        return read_costs(self._db)
+
+    @defensive
+    def moments(self) -> list[dict[str, Any]]:
+        """What was shown after each round."""
+        return [read_json(moment) for (moment,) in self._db.execute("SELECT moment FROM moments ORDER BY round")]
+
+    @defensive
+    def texts(self) -> dict[int, str]:
+        """The texts of the documents that the evidence comes from, by number; none if they were not to be kept.
+
+        As they were written: those of the first terms of every label first.
+        """
+        texts = dict(of_kinds(self._db.execute("SELECT document, text FROM texts ORDER BY document"), int, str))
+        ranks: dict[int, dict[int, int]] = {}
+        places: dict[int, tuple[int, int, int]] = {}
+        evidence = self._db.execute("SELECT label, term, document FROM evidence ORDER BY rowid")
+        for row, (label, term, document) in enumerate(evidence):
+            of_label = ranks.setdefault(label, {})
+            place = of_label.setdefault(term, len(of_label)), label, row
+            places[document] = min(place, places.get(document, place))
+        last = len(self.terms), 0, 0
+        return {number: texts[number] for number in sorted(texts, key=lambda number: places.get(number, last))}
+
+    @defensive
+    def documents(self, numbers: Iterable[int]) -> dict[int, tuple[str, str | None, int, float]]:
+        """Key, label that came with it, number of the predicted label and confidence of some documents."""
+        query = "SELECT key, label, predicted, confidence FROM documents WHERE number = ?"
+        found = {}
+        for number in numbers:
+            rows = self._db.execute(query, (number,)).fetchall()
+            if not rows or not 0 <= rows[0][2] < len(self.labels):
+                raise LookupError(f"there is no document {number} with a label")
+            found[number] = next(of_kinds(rows, str, (str, NoneType), int, float))
+        return found
+
+    @defensive
+    def measured_in(self, document: int) -> Rows:
+        """All that was measured in one document, in the order of terms; the empty anchor comes first."""
+        rows = self._rows[self._rows["document"] == document]
+        return rows[np.lexsort((rows["ordinal"], rows["term"]))]
+
+    @defensive
+    def evidence(self) -> list[tuple[int, int, int, int, bool, str, bool, bool]]:
+        """(label, term, document, ordinal, anchor, perturbed text, present, agreed) a row, in the order written."""
+        rows = self._db.execute(
+            "SELECT label, term, document, ordinal, anchor, text, present, agreed FROM evidence ORDER BY rowid"
+        )
+        checked = of_kinds(rows, int, int, int, int, int, str, int, int)
+        return [(*row[:4], bool(row[4]), row[5], bool(row[6]), bool(row[7])) for row in checked]
+
+    @defensive
+    def documents_per_label(self) -> NDArray[np.int64]:
+        """How many documents were predicted each label."""
+        return self._per_label("SELECT predicted, count(*) FROM documents GROUP BY predicted")
+
+    @defensive
+    def robust_per_label(self) -> NDArray[np.int64]:
+        """How many documents of each label keep their prediction with no word kept for sure."""
+        robust = self._rows[(self._rows["term"] < 0) & self._rows["anchor"]]
+        return np.bincount(self._predicted[robust["document"]], minlength=len(self.labels))
+
+    @defensive
+    def tests_left(self) -> int:
+        """At most so many tests are still to come: occurrences of explained labels, neither tested nor skipped."""
+        of_label = self._per_label("SELECT label, sum(occurrences) FROM counts GROUP BY label")
+        of_label -= self._per_label("SELECT label, sum(n) FROM skips GROUP BY label")
+        tested = self._rows[self._rows["term"] >= 0]
+        of_label -= np.bincount(self._predicted[tested["document"]], minlength=len(self.labels))
+        explained = self.meta["settings"]["labels"] or self.labels
+        return int(sum(n for name, n in zip(self.labels, of_label.tolist()) if name in explained))
+
+    def _per_label(self, query: str) -> NDArray[np.int64]:
+        counts = np.zeros(len(self.labels), np.int64)
+        for label, n in self._db.execute(query):
+            counts[label] = n
+        return counts
+
+
+def _check_meta(meta: Mapping[str, Any]) -> None:
+    """What everybody reads of a run is there, and of its kind."""
+    Settings.from_dict(meta["settings"])
+    if not isinstance(meta["texts"], bool):
+        raise TypeError("whether texts are kept is neither true nor false")
+    for part in ("model", "perturbator"):
+        for field in ("name", "sha256"):
+            if not isinstance(meta[part][field], str):
+                raise TypeError(f"the {field} of the {part} is no string")

@@ -1,0 +1,92 @@
+"""Where the words of a kept run stand, by any aggregation: the one reading that the page and ``anchorscope top`` share.
+
+Scores are functions of a tally. Of a scan, that is what was tested; of a race, which tests a sample of the
+documents, it is what all of them are expected to give, under every aggregation. Intervals are the posterior's where an
+aggregation can be raced, else what the score can still become, whatever the missing tests say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.journal.reader import RunReader
+from anchorscope.planning.plan import Standing
+from anchorscope.planning.race import forecast_standing
+from anchorscope.scoring import bounds
+from anchorscope.scoring.aggregation import Aggregation, Scores, ranking
+from anchorscope.scoring.aggregations import AGGREGATIONS
+from anchorscope.scoring.forecasts import LabelForecast, RunningSums, expected_tally, label_forecasts
+from anchorscope.scoring.tally import Tally
+from anchorscope.settings import Settings
+
+
+class Standings:
+    """The counts of a run folder, read once, and what any aggregation makes of them."""
+
+    def __init__(self, run: RunReader, *, alpha: float, k: int) -> None:
+        self._run = run
+        self._alpha = alpha
+        self._k = k
+        self._settings = Settings.from_dict(run.meta["settings"])
+        self.is_race = run.is_race
+        self.tally = run.tally()
+        self._n_rounds = len(run.closed_rounds())
+        self._forecasts: dict[str, list[LabelForecast]] = {}
+
+    @cached_property
+    def counted(self) -> Tally:
+        """The tally that scores are read from, whatever the aggregation."""
+        if self.is_race:
+            total, sq = AGGREGATIONS["total"], AGGREGATIONS["sq"]
+            of_values = expected_tally(self.forecasts(total), self.tally, total)
+            return replace(expected_tally(self.forecasts(sq), self.tally, sq), values=of_values.values)
+        return self.tally.with_skipped_as_non_anchors() if self._settings.filter == "optimistic" else self.tally
+
+    def scores(self, aggregation: Aggregation) -> Scores:
+        """The scores (labels, terms) under an aggregation."""
+        return aggregation.score(self.counted, self._alpha)
+
+    def ranking(self, aggregation: Aggregation, label: int) -> NDArray[np.intp]:
+        """The terms of a label, the best first."""
+        return ranking(self.scores(aggregation)[label], self.tally.occurrences[label])
+
+    def standing(self, aggregation: Aggregation) -> Standing:
+        """How certain the scores are."""
+        return self._expected(aggregation) if self.is_race and aggregation.can_race else self._bounded(aggregation)
+
+    def forecasts(self, aggregation: Aggregation) -> list[LabelForecast]:
+        """Where the words of a race stand under an aggregation that can be raced, as the race itself sees them."""
+        if aggregation.name not in self._forecasts:
+            self._forecasts[aggregation.name] = label_forecasts(
+                self._sums,
+                self.tally,
+                aggregation,
+                alpha=self._alpha,
+                k=self._k,
+                seed=self._settings.seed,
+                n_rounds=self._n_rounds,
+            )
+        return self._forecasts[aggregation.name]
+
+    @cached_property
+    def _sums(self) -> RunningSums:
+        return self._run.sums()
+
+    def _expected(self, aggregation: Aggregation) -> Standing:
+        """As the posterior tells."""
+        forecasts = self.forecasts(aggregation)
+        regret = np.array([now.forecast.regret for now in forecasts])
+        settled = (regret < self._settings.regret) | (self.tally.untested == 0).all(axis=1)
+        return forecast_standing(forecasts, np.arange(len(forecasts)), settled, self.tally)
+
+    def _bounded(self, aggregation: Aggregation) -> Standing:
+        """Within deterministic bounds."""
+        settled = (self.tally.untested == 0).all(axis=1)
+        for label in np.flatnonzero(~settled).tolist() if aggregation.prunes else ():
+            best = self.ranking(aggregation, label)[: self._k]
+            settled[label] = bounds.is_final(aggregation, self.tally, label, best, self._alpha)
+        return Standing(*aggregation.interval(self.tally, self._alpha), settled=settled)

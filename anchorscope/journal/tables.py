@@ -1,0 +1,113 @@
+"""The tables of a journal and their version: one SQLite file, made and opened here.
+
+    meta       settings, fingerprints of documents, model and perturbator, versions
+    labels     number, name
+    documents  number, key, label that came with it, predicted label, confidence
+    terms      number, term, occurrences in the training set
+    counts     label, term: occurrences and documents that hold it
+    rounds     number, cost
+    measurements  round, what it measured, packed (``columns.py``)
+    skips      round, label, term, how many
+    prefixes   label, term: the documents that a race has counted, in the order of priority
+    evidence   label, term, document, ordinal, anchor, perturbed text, whether the word is in it, whether it agreed
+    texts      document, text: the documents of the evidence
+    moments    round, what was shown then: cost, and for each label its terms, regret and the mean width of intervals
+
+A journal may come from elsewhere. It is read only if it has the tables above and nothing else: no view or trigger can
+stand in for them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from functools import cache
+from pathlib import Path
+
+from anchorscope.errors import RunFolderError
+from anchorscope.journal.rows import read_meta
+
+SCHEMA = 2
+FILE = "journal.sqlite"
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE labels (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, label TEXT, predicted INTEGER NOT NULL, confidence REAL NOT NULL
+);
+CREATE TABLE terms (number INTEGER PRIMARY KEY, term TEXT NOT NULL, training INTEGER NOT NULL);
+CREATE TABLE counts (
+    label INTEGER, term INTEGER, occurrences INTEGER NOT NULL, documents INTEGER NOT NULL, PRIMARY KEY (label, term)
+) WITHOUT ROWID;
+CREATE TABLE rounds (number INTEGER PRIMARY KEY, cost TEXT NOT NULL);
+CREATE TABLE measurements (round INTEGER PRIMARY KEY, rows BLOB NOT NULL);
+CREATE TABLE skips (round INTEGER, label INTEGER, term INTEGER, n INTEGER NOT NULL, PRIMARY KEY (round, label, term))
+WITHOUT ROWID;
+CREATE TABLE prefixes (label INTEGER, term INTEGER, documents INTEGER NOT NULL, PRIMARY KEY (label, term))
+WITHOUT ROWID;
+CREATE TABLE evidence (
+    label INTEGER, term INTEGER, document INTEGER, ordinal INTEGER, anchor INTEGER, text TEXT, present INTEGER,
+    agreed INTEGER
+);
+CREATE TABLE texts (document INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE moments (round INTEGER PRIMARY KEY, moment TEXT NOT NULL);
+"""
+
+
+def connect(folder: Path) -> sqlite3.Connection:
+    """The file of a folder, opened with distrust of what is in it."""
+    path = folder / FILE
+    try:
+        db = sqlite3.connect(path, isolation_level="DEFERRED")
+        db.execute("PRAGMA trusted_schema=OFF")
+        db.execute("PRAGMA cell_size_check=ON")
+        return db
+    except sqlite3.Error as error:
+        raise RunFolderError(f"{path} cannot be opened: {error}.") from error
+
+
+def make_tables(db: sqlite3.Connection) -> None:
+    """Make the tables, all or none, if they are not there."""
+    if not db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0]:
+        with db:
+            db.executescript("BEGIN;" + _TABLES)
+            db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
+
+
+def check_tables(db: sqlite3.Connection, folder: Path) -> None:
+    """Refuse another version, and whatever else than the tables of a run."""
+    try:
+        found = read_meta(db).get("schema")
+        tables = _described(db)
+    except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise unopened(folder, error) from error
+    if found != SCHEMA:
+        raise RunFolderError(
+            f"The journal in {folder} has schema {found}, this version reads {SCHEMA}; start afresh in another --out."
+        )
+    if tables != _expected_tables():
+        raise RunFolderError(
+            f"The journal in {folder} has other tables than a run writes; start afresh in another --out."
+        )
+
+
+def unopened(folder: Path, error: Exception) -> RunFolderError:
+    """A journal that cannot be opened: for want of room or rights, or because it is none."""
+    if "full" in str(error) or "I/O" in str(error) or "readonly" in str(error):
+        return RunFolderError(f"The journal in {folder} cannot be opened ({error}); make room or check the rights.")
+    return RunFolderError(f"The journal in {folder} cannot be read ({error}); start afresh in another --out.")
+
+
+def _described(db: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    """Everything in a database but its rows: (kind, name, statement that made it)."""
+    rows = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {(str(kind), str(name), str(sql)) for kind, name, sql in rows}
+
+
+@cache
+def _expected_tables() -> frozenset[tuple[str, str, str]]:
+    db = sqlite3.connect(":memory:")
+    db.executescript(_TABLES)
+    described = frozenset(_described(db))
+    db.close()
+    return described

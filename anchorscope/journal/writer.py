@@ -1,0 +1,232 @@
+"""What a run writes down, and how it goes on: one transaction a round into the tables of ``tables.py``.
+
+A kill at any point loses at most the round in flight, or the piece of predictions. A lock file lets one process write
+at a time; readers (``finished.py``) need none. No text of a document is stored, but for the evidence of shown terms and
+the documents that it comes from; and not even those where the run was asked to keep no texts.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anchorscope.errors import RunFolderError, StorageError
+from anchorscope.journal.columns import Rows, packed
+from anchorscope.journal.rows import defensive, of_kinds, read_costs, read_meta, read_round
+from anchorscope.journal.tables import FILE, check_tables, connect, make_tables, unopened
+from anchorscope.planning.collection import Collection, Predictions
+from anchorscope.planning.plan import Skips
+from anchorscope.types import Cost, Document
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+LOCK = "lock"
+"""The file that one process holds while it writes."""
+
+LOOKING_SECONDS = 0.1
+"""A lock that is held for longer is held by a writer."""
+
+
+class Journal:
+    """The journal of one run, open for writing."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open or create; refuse at once if another process writes here."""
+        self._folder = folder
+        self.is_new, self._made_folder = not (folder / FILE).exists(), not folder.exists()
+        self._lock = _locked(folder)
+        try:
+            self._db = _open(folder)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def close(self) -> None:
+        """Close the file and let the next writer in."""
+        self._db.close()  # what a full disk leaves in the write-ahead log is read from there
+        self._lock.release()
+
+    def discard(self) -> None:
+        """Remove the journal, its lock and the folder that was made for them: bad input leaves nothing behind."""
+        self.close()
+        for name in (FILE, FILE + "-wal", FILE + "-shm", LOCK):
+            (self._folder / name).unlink(missing_ok=True)
+        if self._made_folder:
+            with suppress(OSError):  # somebody has put something there
+                self._folder.rmdir()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All that is written inside, or nothing of it."""
+        try:
+            with self._db:
+                yield
+        except sqlite3.OperationalError as error:
+            raise StorageError(
+                f"The journal in {self._folder} cannot be written ({error}); "
+                "what it held is kept: make room, then go on with --resume."
+            ) from error
+        except sqlite3.Error as error:
+            raise RunFolderError(
+                f"The journal in {self._folder} does not take what this run writes ({error}): "
+                "it holds what no run has written; start afresh in another --out."
+            ) from error
+
+    @defensive
+    def meta(self) -> dict[str, Any]:
+        """What was written by ``begin``: empty for a new journal."""
+        return read_meta(self._db)
+
+    def begin(self, meta: Mapping[str, Any]) -> None:
+        """Write down what this run is."""
+        with self._transaction():
+            self._db.executemany(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", [(k, json.dumps(v)) for k, v in meta.items()]
+            )
+
+    @defensive
+    def holds_predictions(self) -> bool:
+        """Whether the model's answers about the documents are written down."""
+        return bool(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
+
+    @defensive
+    def read_predictions(self, n_documents: int, n_labels: int) -> Predictions | None:
+        """The predictions, if they were written down."""
+        query = "SELECT number, predicted, confidence FROM documents ORDER BY number"
+        rows = [*of_kinds(self._db.execute(query), int, int, float)]
+        if not rows:
+            return None
+        numbers, predicted, confidences = zip(*rows)
+        if len(rows) > n_documents or numbers != (*range(len(rows)),):
+            raise LookupError("its documents are not the first ones of the run, one after another")
+        labels, confidence = np.array(predicted, np.int64), np.array(confidences)
+        if ((labels < 0) | (labels >= n_labels)).any():
+            raise LookupError("it knows labels that there are not")
+        return Predictions(labels, confidence)
+
+    def write_predictions(self, start: int, documents: Sequence[Document], predictions: Predictions) -> None:
+        """Write down what the model says of some documents, which are numbered from ``start``."""
+        said = zip(documents, predictions.labels.tolist(), predictions.confidence.tolist())
+        with self._transaction():
+            self._db.executemany(
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
+                ((i, d.key, d.label, label, confidence) for i, (d, label, confidence) in enumerate(said, start)),
+            )
+
+    def write_collection(self, collection: Collection) -> None:
+        """Write down the labels, the candidates, and what is known of them (once)."""
+        if self._holds_terms():
+            return
+        tally = collection.tally()
+        labels, terms = np.nonzero(tally.occurrences)
+        counts = (labels, terms, tally.occurrences[labels, terms], tally.documents[labels, terms])
+        with self._transaction():
+            self._db.executemany("INSERT INTO labels VALUES (?, ?)", enumerate(collection.labels))
+            self._db.executemany(
+                "INSERT INTO terms VALUES (?, ?, ?)",
+                ((i, t, n) for i, (t, n) in enumerate(zip(collection.terms, collection.training.tolist()))),
+            )
+            self._db.executemany("INSERT INTO counts VALUES (?, ?, ?, ?)", zip(*(c.tolist() for c in counts)))
+
+    @defensive
+    def _holds_terms(self) -> bool:
+        return bool(self._db.execute("SELECT count(*) FROM terms").fetchone()[0])
+
+    @defensive
+    def closed_rounds(self) -> dict[int, Cost]:
+        """The costs of the rounds that are complete, by number."""
+        return read_costs(self._db)
+
+    @defensive
+    def read_round(self, number: int) -> Rows:
+        """What a closed round measured."""
+        return read_round(self._db, number)
+
+    def write_round(
+        self, number: int, rows: Rows, skips: Skips, prefixes: Iterable[tuple[int, int, int]], cost: Cost
+    ) -> None:
+        """Close a round, whole or not at all: what it measured, what it skipped, and its cost."""
+        with self._transaction():
+            self._db.execute("INSERT INTO measurements VALUES (?, ?)", (number, packed(rows)))
+            self._db.executemany("INSERT INTO skips VALUES (?, ?, ?, ?)", ((number, *skip) for skip in skips))
+            self._db.executemany("INSERT OR REPLACE INTO prefixes VALUES (?, ?, ?)", prefixes)
+            self._db.execute("INSERT INTO rounds VALUES (?, ?)", (number, json.dumps(asdict(cost))))
+
+    def write_moment(self, number: int, moment: Mapping[str, Any]) -> None:
+        """Write down what was shown after a round, for the curves."""
+        with self._transaction():
+            self._db.execute("INSERT OR REPLACE INTO moments VALUES (?, ?)", (number, json.dumps(moment)))
+
+    def write_texts(self, texts: Iterable[tuple[int, str]]) -> None:
+        """Replace the texts of the documents that the evidence comes from: (document, text) a row."""
+        with self._transaction():
+            self._db.execute("DELETE FROM texts")
+            self._db.executemany(
+                "INSERT INTO texts VALUES (?, ?)", ((document, _storable(text)) for document, text in texts)
+            )
+
+    def write_evidence(self, rows: Iterable[tuple[int, int, int, int, bool, str, bool, bool]]) -> None:
+        """Replace the evidence: (label, term, document, ordinal, anchor, text, present, agreed) a row."""
+        with self._transaction():
+            self._db.execute("DELETE FROM evidence")
+            self._db.executemany(
+                "INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                ((*row[:5], _storable(row[5]), *row[6:]) for row in rows),
+            )
+
+
+def refuse_busy(folder: Path) -> None:
+    """Refuse a folder that another process writes to, before anything heavy is loaded."""
+    if (folder / FILE).exists():
+        _locked(folder).release()
+
+
+def _locked(folder: Path) -> BaseFileLock:
+    """The lock of a folder, made if need be; whoever only looks holds it too briefly to be in the way."""
+    from filelock import FileLock, Timeout
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / LOCK)
+        lock.acquire(timeout=LOOKING_SECONDS)
+    except Timeout as error:  # an OSError too
+        raise RunFolderError(
+            f"Another process is writing to {folder}; wait for it to end, or choose another --out."
+        ) from error
+    except OSError as error:
+        raise RunFolderError(f"{folder} cannot be written to ({error}); choose another --out.") from error
+    return lock
+
+
+def _open(folder: Path) -> sqlite3.Connection:
+    """The journal of a folder, made if there is none."""
+    db = connect(folder)
+    try:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        make_tables(db)
+        check_tables(db, folder)
+    except (sqlite3.Error, UnicodeError) as error:  # SQLite quotes what it cannot read
+        db.close()
+        raise unopened(folder, error) from error
+    except RunFolderError:
+        db.close()
+        raise
+    return db
+
+
+def _storable(text: str) -> str:
+    """The text without halves of characters, which no file can hold.
+
+    >>> _storable("great \\ud83d")
+    'great ?'
+    """
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,34 @@
+"""The Banzhaf value of a term in a document (Banzhaf 1965; for words, each other one kept with probability 1/2).
+
+    E[ P(label) | term kept ] - E[ P(label) | term replaced ]
+
+over samples in which every other word is kept with probability 1/2. One block of samples serves all terms of a
+document: each reads the samples that keep it against those that do not. Where the samples are balanced
+(``sampling/draws.py``), what one word does falls out of the difference of any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from anchorscope.sampling.engine import Engine
+from anchorscope.settings import Settings
+from anchorscope.types import Cost, Measurements, Perturbator, Predictor, Unit
+
+
+class BanzhafScore:
+    """What keeping the term adds to the probability of the label, where half of the other words are replaced."""
+
+    name = "banzhaf"
+    help = "what keeping the term adds to the probability of the label, half of the other words being replaced"
+    call = "a text in which every word is kept with probability 1/2, and replaced otherwise"
+    noise = "the samples: which other words they keep, and what replaces the rest"
+    is_graded = True
+
+    def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
+        self._engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
+
+    def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
+        """A row an occurrence; those of one document share its samples."""
+        return self._engine.measure(units, max_calls)

@@ -1,0 +1,351 @@
+"""What there is to explain: the documents, what the model says of each, and where the candidate terms occur.
+
+Candidates are fixed before the first test: terms that are no stop words and occur often enough. Occurrences
+are stored as three flat arrays, a row an occurrence, so that a million documents fit; words are numbered as they are
+met, so no text is kept twice, and those of a document are cut again when it is tested.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from hashlib import blake2b
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.asking.batches import answers_in_batches
+from anchorscope.errors import DocumentsError, InputError, UnknownNameError
+from anchorscope.planning.plan import Round, Skips
+from anchorscope.scoring.tally import Tally
+from anchorscope.settings import Settings
+from anchorscope.text.cut import cut
+from anchorscope.text.ragged import ranges
+from anchorscope.text.words import split, stop_words, term, words_of
+from anchorscope.types import EMPTY, Document, Positions, Predictor, Unit, Words
+
+CONFIDENCE_DIGITS = 6
+"""Confidences are compared after rounding, so that the last bits of a model do not order the documents."""
+
+PREDICT_AT_ONCE = 8192
+
+CUT_AT_ONCE = 1 << 20
+"""Characters whose words are held at a time."""
+
+COUNTED_AT_ONCE = 8192
+"""Documents whose occurrences are counted at a time."""
+
+NO_TERM = -1
+"""The number of a word that is never a candidate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictions:
+    """The label number predicted for each document and its probability (1 where the model knows labels only)."""
+
+    labels: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Candidates:
+    """The candidate terms, in order, and their occurrences: document, position and term of each.
+
+    ``first_occurrence[d]`` is where the occurrences of document d begin, ``training`` counts each term in the training
+    set.
+    """
+
+    terms: tuple[str, ...]
+    occurrence_document: NDArray[np.int32]
+    occurrence_position: NDArray[np.int32]
+    occurrence_term: NDArray[np.int32]
+    first_occurrence: NDArray[np.int64]
+    training: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Collection(Candidates):
+    """Candidates, and what the model says of their documents; ``explained`` tells which labels are asked for."""
+
+    documents: Sequence[Document]
+    labels: tuple[str, ...]
+    predictions: Predictions
+    explained: NDArray[np.bool_]
+
+    def occurrences_of(self, document: int) -> slice:
+        """Where the occurrences of a document stand in the flat arrays."""
+        return slice(int(self.first_occurrence[document]), int(self.first_occurrence[document + 1]))
+
+    def occurrences_in(self, documents: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Where the occurrences of some documents stand, one document after another."""
+        firsts = self.first_occurrence[documents]
+        return ranges(firsts, self.first_occurrence[documents + 1] - firsts)
+
+    def positions_of(self, occurrences: NDArray[np.int64]) -> list[Positions]:
+        """Where the words of some occurrences stand; nowhere, for the empty anchor."""
+        places = self.occurrence_position[np.maximum(occurrences, 0)].tolist()
+        return [(place,) if number >= 0 else EMPTY for place, number in zip(places, occurrences.tolist())]
+
+    def terms_of(self, occurrences: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of the term of some occurrences, -1 for the empty anchor."""
+        return np.where(occurrences < 0, NO_TERM, self.occurrence_term[np.maximum(occurrences, 0)]).astype(np.int64)
+
+    def labels_of(self, occurrences: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of the label that is predicted where they occur."""
+        return self.predictions.labels[self.occurrence_document[occurrences]]
+
+    def ordinals_of(self, occurrences: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many occurrences of the same term in the same document come before each; 0 for the empty anchor.
+
+        Document, term and ordinal name an occurrence without giving away where it stands.
+        """
+        real = np.unique(occurrences[occurrences >= 0])
+        there = self.occurrences_in(np.unique(self.occurrence_document[real]).astype(np.intp))
+        place = self.occurrence_document[there].astype(np.int64) * len(self.terms) + self.occurrence_term[there]
+        order = np.argsort(place, kind="stable")
+        # In that order equal (document, term) stand together: the ordinal is the distance from the first of them.
+        firsts = np.flatnonzero(np.diff(place[order], prepend=-1))
+        sizes = np.diff(np.append(firsts, len(order)))
+        ordinal = np.empty(len(there), np.int64)
+        ordinal[order] = np.arange(len(order)) - np.repeat(firsts, sizes)
+        found = np.zeros(len(occurrences), np.int64)
+        found[occurrences >= 0] = ordinal[np.searchsorted(there, occurrences[occurrences >= 0])]
+        return found
+
+    def round_of(
+        self,
+        parts: Iterable[tuple[int, NDArray[np.int64]]],
+        thresholds: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+        skips: Skips = (),
+    ) -> Round:
+        """A round that asks for some occurrences of each document, -1 being its empty anchor."""
+        units, asked = [], [np.empty(0, np.int64)]
+        for document, occurrences in parts:
+            units.append(
+                Unit(
+                    document,
+                    self.documents[document].text,
+                    int(self.predictions.labels[document]),
+                    tuple(self.positions_of(occurrences)),
+                    tuple(thresholds(occurrences).tolist()),
+                )
+            )
+            asked.append(occurrences)
+        return Round(tuple(units), np.concatenate(asked), skips)
+
+    def tally(self) -> Tally:
+        """What is known before any test."""
+        return self._tally
+
+    @cached_property
+    def n_documents(self) -> NDArray[np.int64]:
+        """The documents of each label, (labels,)."""
+        return np.bincount(self.predictions.labels, minlength=len(self.labels))
+
+    @cached_property
+    def _tally(self) -> Tally:
+        labels, n_terms = self.predictions.labels, len(self.terms)
+        zero = Tally.zero(len(self.labels), n_terms)
+        occurrences, documents = zero.occurrences.reshape(-1), zero.documents.reshape(-1)
+        for start in range(0, len(self.documents), COUNTED_AT_ONCE):
+            here = slice(self.first_occurrence[start], self.first_occurrence[start : start + COUNTED_AT_ONCE + 1][-1])
+            holders, held = self.occurrence_document[here].astype(np.int64), self.occurrence_term[here]
+            np.add.at(occurrences, labels[holders] * n_terms + held, 1)
+            pairs = np.sort(holders * n_terms + held)
+            holders, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, n_terms))
+            np.add.at(documents, labels[holders] * n_terms + held, 1)
+        return replace(zero, training=self.training)
+
+
+def choose(documents: Sequence[Document], settings: Settings) -> tuple[list[Document], dict[str, int]]:
+    """The documents to explain, in the order of their keys, and how many of the others were left out, by reason."""
+    sampled = sample(documents, settings.sample_documents, settings.seed)
+    chosen = [document for document in sampled if not _is_longer(document.text, settings.max_words)]
+    if not chosen:
+        raise DocumentsError(
+            f"Each of the {len(sampled)} documents has more than {settings.max_words} words; raise --max-words."
+        )
+    left_out = {
+        "not in the sample": len(documents) - len(sampled),
+        f"more than {settings.max_words} words": len(sampled) - len(chosen),
+    }
+    chosen.sort(key=lambda document: document.key)
+    return chosen, {reason: n for reason, n in left_out.items() if n}
+
+
+def sample(documents: Sequence[Document], share: float, seed: int) -> list[Document]:
+    """A share of the documents, chosen by a hash of seed and key: the same whatever their order."""
+    if share == 1:
+        return list(documents)
+    wanted = max(1, round(share * len(documents)))
+    chosen = sorted(documents, key=lambda document: (_priority(seed, document.key), document.key))[:wanted]
+    return chosen
+
+
+def predict(predictor: Predictor, texts: Sequence[str]) -> Predictions:
+    """What the model says of each document."""
+    rows = answers_in_batches(predictor, texts, PREDICT_AT_ONCE)
+    return Predictions(rows.argmax(axis=1), np.round(rows.max(axis=1), CONFIDENCE_DIGITS))
+
+
+def find_candidates(
+    documents: Sequence[Document], settings: Settings, *, training_texts: Sequence[str] | None = None
+) -> Candidates:
+    """The terms that may be tested, and where they occur."""
+    numbers = _TermNumbers(stop_words(settings.stop_words))
+    found = _Found.join([_find(texts, numbers) for texts in _batches([document.text for document in documents])])
+    counts = np.bincount(found.term, minlength=len(numbers.terms))
+    is_candidate = counts >= settings.min_occurrences
+    chosen = sorted(word for word, number in numbers.terms.items() if is_candidate[number])
+    if not chosen:
+        raise DocumentsError(
+            f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; "
+            "lower --min-occurrences or give more documents."
+        )
+    first_numbers = np.array([numbers.terms[word] for word in chosen], np.intp)
+    final_numbers = np.zeros(len(counts), np.int32)
+    final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
+    kept = is_candidate[found.term]
+    document = np.repeat(np.arange(len(documents), dtype=np.int32), found.sizes)[kept]
+    training = counts[first_numbers] if training_texts is None else _count(training_texts, chosen)
+    return Candidates(
+        terms=tuple(chosen),
+        occurrence_document=document,
+        occurrence_position=found.position[kept],
+        occurrence_term=final_numbers[found.term[kept]],
+        first_occurrence=np.concatenate([[0], np.cumsum(np.bincount(document, minlength=len(documents)))]),
+        training=training.astype(np.int64),
+    )
+
+
+def collect(
+    documents: Sequence[Document],
+    labels: Sequence[str],
+    predictions: Predictions,
+    settings: Settings,
+    *,
+    candidates: Candidates | None = None,
+) -> Collection:
+    """Documents, what the model says of them, and the candidates in them (found here if they are not given)."""
+    found = find_candidates(documents, settings) if candidates is None else candidates
+    return Collection(
+        documents=documents,
+        labels=tuple(labels),
+        predictions=predictions,
+        explained=_explained(labels, predictions, settings),
+        **{field.name: getattr(found, field.name) for field in fields(Candidates)},
+    )
+
+
+def check_labels(labels: Sequence[str], settings: Settings) -> None:
+    """Refuse a label that the model does not have."""
+    for label in settings.labels or ():
+        if label not in labels:
+            raise UnknownNameError("label", label, labels)
+
+
+class LazyWords(Sequence[Words]):
+    """The words of each text, cut when asked for."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        if isinstance(index, slice):
+            return LazyWords(self._texts[index])
+        return split(self._texts[index])
+
+    def __iter__(self) -> Iterator[Words]:
+        return map(split, self._texts)
+
+
+def _explained(labels: Sequence[str], predictions: Predictions, settings: Settings) -> NDArray[np.bool_]:
+    """Which labels are asked for, (labels,); one that is never predicted cannot be explained."""
+    check_labels(labels, settings)
+    predicted = np.bincount(predictions.labels, minlength=len(labels))
+    for label in settings.labels or ():
+        if not predicted[list(labels).index(label)]:
+            counts = ", ".join(f"{name} {n}" for name, n in zip(labels, predicted))
+            raise InputError(
+                f"The model never predicts the label {label!r} on these documents ({counts}): "
+                "there is nothing to explain; choose another --label or other documents."
+            )
+    return np.array([settings.labels is None or label in settings.labels for label in labels])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """Term and position of every occurrence in some documents; how many each document has."""
+
+    term: NDArray[np.int32]
+    position: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def join(cls, parts: Sequence[_Found]) -> _Found:
+        """What was found in all parts, one after another."""
+        return cls(
+            np.concatenate([part.term for part in parts]),
+            np.concatenate([part.position for part in parts]),
+            np.concatenate([part.sizes for part in parts]),
+        )
+
+
+def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The texts in turn, as many at a time as have so many characters together, or one that has more."""
+    reached = np.cumsum([len(text) for text in texts]) // CUT_AT_ONCE
+    edges = [0, *(np.flatnonzero(np.diff(reached)) + 1).tolist(), len(texts)]
+    return (texts[start:end] for start, end in pairwise(edges))
+
+
+def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
+    """The words of some texts that have a term and are no stop words."""
+    found = cut(texts)
+    term_number = np.array(list(map(numbers.__getitem__, found.words)), np.int32)[found.numbers]
+    starts = np.cumsum(found.sizes) - found.sizes
+    holder = np.repeat(np.arange(len(texts)), found.sizes)
+    there = np.flatnonzero(term_number != NO_TERM)
+    position = there - starts[holder[there]]
+    sizes = np.bincount(holder[there], minlength=len(texts))
+    return _Found(term_number[there], position.astype(np.int32), sizes)
+
+
+class _TermNumbers(dict[str, int]):
+    """The number of the term of every word met so far, by the word as written; terms are numbered as they come."""
+
+    def __init__(self, never: Container[str]) -> None:
+        super().__init__()
+        self.terms: dict[str, int] = {}
+        self._never = never
+
+    def __missing__(self, word: str) -> int:
+        found = term(word)
+        is_out = found is None or found in self._never
+        self[word] = number = NO_TERM if is_out else self.terms.setdefault(str(found), len(self.terms))
+        return number
+
+
+def _count(texts: Sequence[str], chosen: Sequence[str]) -> NDArray[np.int64]:
+    """How often each chosen term occurs in some texts."""
+    written: Counter[str] = Counter()
+    for text in texts:
+        written.update(words_of(text))
+    counts: Counter[str | None] = Counter()
+    for word, n in written.items():
+        counts[term(word)] += n
+    return np.array([counts[word] for word in chosen], np.int64)
+
+
+def _is_longer(text: str, max_words: int) -> bool:
+    """Whether a text has more words than that; most have not even as many characters, and are not cut for it."""
+    return len(text) > max_words and len(words_of(text)) > max_words
+
+
+def _priority(seed: int, key: str) -> bytes:
+    return blake2b(f"{seed} {key}".encode(), digest_size=8).digest()

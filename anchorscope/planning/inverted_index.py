@@ -1,0 +1,77 @@
+"""An inverted index: which documents of a label hold a word, in the order of priority, as far as that is needed.
+
+A race asks for the next documents of a word. The words that matter to it are frequent, so their next documents are
+near the front of the order, however large the collection: only the documents up to a threshold of priority are
+indexed. When a word has used up those of its documents that are, the threshold moves to twice as many documents.
+What is answered does not depend on it; run to the end, the index holds everything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.planning.collection import Collection
+from anchorscope.text.ragged import ranges
+
+
+class InvertedIndex:
+    """The documents of one label by the words that they hold.
+
+    ``documents`` are given in the order of priority, ``n_holders`` (terms,) says how many hold each term, and
+    ``threshold`` how many documents are indexed at first.
+    """
+
+    def __init__(
+        self, collection: Collection, documents: NDArray[np.intp], n_holders: NDArray[np.int64], threshold: int
+    ) -> None:
+        self._collection, self._documents, self._n_holders = collection, documents, n_holders
+        self._index(max(1, threshold))
+
+    @property
+    def n_indexed(self) -> int:
+        """The threshold: so many documents are indexed."""
+        return min(self._threshold, len(self._documents))
+
+    def reached(
+        self, terms: NDArray[np.int64], start: NDArray[np.int64], visited: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """How many documents of each term, the first ``start`` and on from there, were visited before one was not."""
+        gaps = np.append(np.flatnonzero(~visited[self._holders]), len(self._holders))
+        next_gap = gaps[np.searchsorted(gaps, self._first[terms] + start)]
+        return np.minimum(next_gap, self._first[terms + 1]) - self._first[terms]
+
+    def occurrences(
+        self, terms: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The occurrences of each term in its documents from one number to another, and how many are in each."""
+        places = ranges(self._first[terms] + start, stop - start)
+        sizes = self._starts[places + 1] - self._starts[places]
+        return self._occurrences[ranges(self._starts[places], sizes)], sizes
+
+    def next_documents(self, term: int, start: int, n: int, visited: NDArray[np.bool_]) -> list[int]:
+        """The next n documents of a term, from that of number ``start`` on, that were not visited yet.
+
+        The threshold moves when it has to.
+        """
+        while True:
+            first, end = self._first[term : term + 2].tolist()
+            documents = self._holders[first + start : end]
+            found: list[int] = documents[~visited[documents]][:n].tolist()
+            if len(found) == n or end - first == self._n_holders[term]:
+                return found
+            self._index(2 * self._threshold)
+
+    def _index(self, threshold: int) -> None:
+        """Index the first documents: their occurrences by term, and by document in the order of priority."""
+        c = self._collection
+        self._threshold = threshold
+        occurrences = c.occurrences_in(self._documents[:threshold])
+        terms = c.occurrence_term[occurrences]
+        order = np.argsort(terms, kind="stable")
+        terms, self._occurrences = terms[order], occurrences[order]
+        holders = c.occurrence_document[self._occurrences]
+        is_first = (np.diff(terms, prepend=-1) != 0) | (np.diff(holders, prepend=-1) != 0)
+        starts = np.flatnonzero(is_first)
+        self._starts, self._holders = np.append(starts, len(terms)), holders[starts]
+        self._first = np.searchsorted(terms[starts], np.arange(len(c.terms) + 1))

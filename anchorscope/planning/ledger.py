@@ -1,0 +1,74 @@
+"""The counts of a run as it goes: measurements in, the tally out.
+
+A strategy says which measurements count now (a race counts prefixes only); what one counts for, in the light of its
+document's empty anchor, is decided here (``empty_anchor.py``), so that the journal holds them as they were found.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.planning.collection import Collection
+from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, Strategy
+from anchorscope.scoring.empty_anchor import EmptyAnchorRule
+from anchorscope.scoring.tally import Tally
+from anchorscope.types import Measurements
+
+EXAMPLES = 3
+"""Documents named for a shown term, and as many in which it is no anchor."""
+
+
+class Ledger:
+    """The tally of a run, which documents are robust, and where terms were measured."""
+
+    def __init__(self, collection: Collection, strategy: Strategy, rule: EmptyAnchorRule) -> None:
+        self.tally: Tally = collection.tally()
+        self.robust = np.zeros(len(collection.documents), bool)
+        self._empty = np.ones(len(collection.documents))  # the precision of each document's empty anchor
+        self._collection = collection
+        self._strategy = strategy
+        self._rule = rule
+        self._counted: list[Counted] = []
+
+    def n_robust(self) -> NDArray[np.int64]:
+        """The robust documents of each label, (labels,)."""
+        labels = self._collection.predictions.labels[np.flatnonzero(self.robust)]
+        return np.bincount(labels, minlength=len(self._collection.labels))
+
+    def add(self, round_: Round, found: Measurements) -> None:
+        """Count a round."""
+        documents, occurrences = round_.documents, round_.occurrences
+        is_empty = occurrences == EMPTY_ANCHOR
+        self.robust[documents[is_empty]] = found.anchor[is_empty]
+        self._empty[documents[is_empty]] = found.precision[is_empty]
+        # In the order of documents and words, whoever asked: what is shown first does not depend on the plan.
+        rows = np.flatnonzero(~is_empty)
+        rows = rows[np.argsort(occurrences[rows], kind="stable")]
+        empty, robust, tested = self._empty[documents[rows]], self.robust[documents[rows]], found[rows]
+        anchor = self._rule.anchors(tested.anchor, tested.precision, robust, empty)
+        self._count(self._strategy.count(Counted(occurrences[rows], anchor, self._rule.values(tested.value, empty))))
+        skips = np.array(round_.skips, np.int64).reshape(-1, 3)
+        self.tally = self.tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
+
+    def _count(self, now: Counted) -> None:
+        labels, terms = self._collection.labels_of(now.occurrences), self._collection.terms_of(now.occurrences)
+        self.tally = self.tally.observe(labels, terms, now.anchor, now.value)
+        self._counted.append(now)
+
+    def examples(self, label: int, term: int, anchor: bool) -> list[tuple[int, int]]:
+        """The first documents in which the term was found to be an anchor, or none, and the occurrence in each."""
+        found: dict[int, int] = {}
+        for part in self._counted:
+            wanted = (self._collection.occurrence_term[part.occurrences] == term) & (part.anchor == anchor)
+            for occurrence in part.occurrences[wanted].tolist():
+                document = int(self._collection.occurrence_document[occurrence])
+                if self._collection.predictions.labels[document] == label:
+                    found.setdefault(document, occurrence)
+                if len(found) == EXAMPLES:
+                    return list(found.items())
+        return list(found.items())
+
+    def example_keys(self, label: int, term: int) -> tuple[str, ...]:
+        """The keys of documents in which the term is an anchor."""
+        return tuple(self._collection.documents[d].key for d, _ in self.examples(label, term, True))

@@ -1,0 +1,114 @@
+"""What a plan is made of: rounds of occurrences to measure, how sure the scores are, and who decides on both.
+
+A strategy plans a round from the tally of the closed ones, takes the measurements back, says which of them count now,
+and how sure the scores are. It asks for occurrences; which documents that touches follows from them. Its plan is a pure
+function of what was counted, so an interrupted run plans the same rounds again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.scoring.tally import Tally
+from anchorscope.types import Unit
+
+if TYPE_CHECKING:
+    from anchorscope.planning.collection import Collection
+    from anchorscope.settings import Settings
+
+EMPTY_ANCHOR = -1
+"""The number of the empty anchor, which is no occurrence of a term."""
+
+Skips = tuple[tuple[int, int, int], ...]
+"""(label, term, how many occurrences)"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """What to measure next, and how many occurrences of which (label, term) are skipped (negative: taken up again).
+
+    ``occurrences`` are the numbers in the collection of what the units ask for, in their order.
+    """
+
+    units: tuple[Unit, ...]
+    occurrences: NDArray[np.int64]
+    skips: Skips = ()
+
+    @property
+    def documents(self) -> NDArray[np.int64]:
+        """The document of each occurrence."""
+        return np.repeat([unit.document for unit in self.units], [len(unit) for unit in self.units]).astype(np.int64)
+
+    @property
+    def thresholds(self) -> NDArray[np.float64]:
+        """The threshold of each occurrence."""
+        return np.array([threshold for unit in self.units for threshold in unit.thresholds], np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """Measurements that count now: number of the occurrence, whether it is an anchor, and its value."""
+
+    occurrences: NDArray[np.int64]
+    anchor: NDArray[np.bool_]
+    value: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """How sure the scores are: intervals and (in a race) memberships (labels, terms); settled and regret (labels,)."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    settled: NDArray[np.bool_]
+    membership: NDArray[np.float64] | None = None
+    regret: NDArray[np.float64] | None = None
+
+
+class Strategy(Protocol):
+    """Which occurrences to measure next. What makes one is called with a collection and the settings."""
+
+    help: str
+    interval_level: float
+
+    def __init__(self, collection: Collection, settings: Settings) -> None: ...
+
+    def next_round(self, tally: Tally) -> Round | None:
+        """The next occurrences to measure, or None when there is nothing left to do."""
+        ...
+
+    def count(self, measured: Counted) -> Counted:
+        """Take what a round measured, as it counts; answer what counts now, be it of earlier rounds."""
+        ...
+
+    def counted(self, tally: Tally) -> Tally:
+        """The tally that scores are read from."""
+        ...
+
+    def standing(self, tally: Tally) -> Standing:
+        """How sure the scores are."""
+        ...
+
+    def prefixes(self) -> list[tuple[int, int, int]]:
+        """(label, term, documents counted) of the words whose count of documents the last round may have changed."""
+        ...
+
+    def tests_left(self, tally: Tally) -> int:
+        """At most so many occurrences are still to be measured."""
+        ...
+
+
+def priorities(seed: int, keys: Sequence[str]) -> NDArray[np.uint64]:
+    """The priority of each document: a hash of seed and key, so it says nothing about the document."""
+    begun, digests = blake2b(f"{seed} race ".encode(), digest_size=8), bytearray()
+    for key in keys:
+        of_key = begun.copy()
+        of_key.update(key.encode())
+        digests += of_key.digest()
+    return np.frombuffer(digests, ">u8").astype(np.uint64)

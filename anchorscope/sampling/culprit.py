@@ -1,0 +1,60 @@
+"""Which document a text came from that a model fails on: its samples are drawn again, and the model is not asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.errors import AnchorscopeError, ModelError
+from anchorscope.sampling.engine import Engine, Sampling
+from anchorscope.sampling.sequential_test import SequentialTest
+from anchorscope.types import Perturbator, Predictor, Unit
+
+
+def unit_of(
+    text: str | None,
+    units: Sequence[Unit],
+    predictor: Predictor,
+    perturbator: Perturbator,
+    sampling: Sampling,
+    test: SequentialTest,
+) -> Unit | None:
+    """The unit of a round whose samples hold ``text``: they are drawn again, and the model is not asked about it.
+
+    Nor about the others where a test always takes the same number of samples, whatever the model says.
+    """
+    if text is None:
+        return None
+    watching = _Watching(predictor, text, asks=test.may_stop_early)
+    engine = Engine(watching, perturbator, sampling, test)
+    for unit in units:
+        try:
+            engine.measure([unit])
+        except _MetError:
+            return unit
+        except ModelError:  # at fault with other texts, too
+            continue
+    return None
+
+
+class _MetError(AnchorscopeError):
+    """The text that was looked for is about to be asked about."""
+
+
+class _Watching:
+    """A predictor that stops at one text."""
+
+    def __init__(self, predictor: Predictor, text: str, *, asks: bool) -> None:
+        self._predictor, self._text, self._asks = predictor, text, asks
+        self.name, self.labels, self.fingerprint = predictor.name, predictor.labels, predictor.fingerprint
+        self.has_probabilities = predictor.has_probabilities
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """What the model says, or the same of all, unless the text is among them."""
+        if self._text in texts:
+            raise _MetError
+        if self._asks:
+            return self._predictor.predict(texts)
+        return np.full((len(texts), len(self.labels)), 1 / len(self.labels))

@@ -1,0 +1,136 @@
+"""What an aggregation is: one value with all that belongs to it, from the formula to the line of help.
+
+Tallies go in, scores (labels, terms) come out. Whatever asks for an aggregation (settings, strategies, tables, pages)
+reads its fields and never compares its name, so a new one is one definition (``aggregations.py``), or an entry point of
+the group ``anchorscope.aggregation`` in a package of its own:
+
+>>> from anchorscope.scoring.tally import Tally
+>>> shares = Aggregation(name="share", help="anchors a document", reads="verdicts",
+...                      score=lambda tally, alpha: ratio(tally.anchors, tally.documents))
+>>> shares.score(Tally.zero(1, 2), 0.5).tolist(), shares.can_race
+([[0.0, 0.0]], False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.scoring.tally import Tally
+
+Scores = NDArray[np.float64]
+Interval: TypeAlias = tuple[Scores, Scores]
+
+Reads = Literal["values", "verdicts", "counts"]
+"""What of a tally a formula looks at: the values of a graded score, the verdicts of anchor tests, or neither."""
+
+MayBeat: TypeAlias = Callable[[int], NDArray[np.bool_]]
+"""A word v -> which words can still come out before v."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Totals:
+    """Drawn totals of some words of one label, and what else a score may depend on.
+
+    ``drawn`` (draws, words) are the totals over all documents; ``occurrences`` and ``training`` (words,) are known.
+    ``of_all`` is the total of all words of the label in the same draw, ``n_of_all`` their occurrences.
+    """
+
+    drawn: Scores
+    occurrences: NDArray[np.int64]
+    training: NDArray[np.int64]
+    of_all: Scores
+    n_of_all: int
+    alpha: float
+
+
+@dataclass(frozen=True, slots=True)
+class Additive:
+    """How scores follow from totals over documents: what a race, which tests a sample of them, has to go by.
+
+    ``quantity`` is what adds up; ``scores`` makes scores of drawn totals; ``shown`` brings values into the scale of the
+    scores that are shown, given those of all words of the label.
+    """
+
+    quantity: Literal["values", "anchors"]
+    scores: Callable[[Totals], Scores]
+    shown: Callable[[Scores, Scores], Scores] = lambda values, of_all: values
+
+
+def _unbounded(tally: Tally, alpha: float) -> Interval:
+    return np.full(tally.anchors.shape, -np.inf), np.full(tally.anchors.shape, np.inf)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregation:
+    """A function from the tally to scores, and what is known about it.
+
+    ``score``       the formula: (tally, alpha) -> (labels, terms)
+    ``interval``    what the score can still become, whatever the missing tests say; without end if nobody knows
+    ``additive``    how scores follow from totals over documents; None where a race cannot serve it
+    ``may_beat``    which words can still come out before a word, where comparing two says more than two intervals
+    ``optimistic``  the paper's filter: its pseudo-score now, and with every open occurrence counted as an anchor
+    ``prunes``      whether the intervals are good enough to leave words out for certain
+    ``joins_labels``  whether the score of a word for one label depends on the others
+    """
+
+    name: str
+    help: str
+    reads: Reads
+    score: Callable[[Tally, float], Scores]
+    interval: Callable[[Tally, float], Interval] = _unbounded
+    additive: Additive | None = None
+    may_beat: Callable[[Tally, int, float], MayBeat] | None = None
+    optimistic: Callable[[Tally, float], tuple[Scores, Scores]] | None = None
+    prunes: bool = False
+    joins_labels: bool = False
+
+    @property
+    def can_race(self) -> bool:
+        """Whether a sample of the documents will do."""
+        return self.additive is not None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether its intervals say something."""
+        return self.interval is not _unbounded
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether it adds up values instead of counting verdicts."""
+        return self.reads == "values"
+
+
+def ranking(scores: Scores, occurrences: NDArray[np.int64], n: int | None = None) -> NDArray[np.intp]:
+    """The terms of one label from best to worst: by score, then occurrences, then term (columns are in term order).
+
+    Terms that do not occur in the label's documents are left out. With ``n``, the first n of them, found without
+    sorting the rest.
+
+    >>> ranking(np.array([0.5, 0.7, 0.5, 0.9]), np.array([3, 1, 4, 0])).tolist()
+    [1, 2, 0]
+    >>> ranking(np.array([0.5, 0.7, 0.5, 0.9]), np.array([3, 1, 4, 0]), 2).tolist()
+    [1, 2]
+    """
+    present = np.flatnonzero(occurrences > 0)
+    values = -np.round(scores[present], 14)
+    if n is not None and 0 < n < len(present):
+        ahead = values <= np.partition(values, n - 1)[n - 1]  # the n best, and those level with the last of them
+        present, values = present[ahead], values[ahead]
+    return present[np.lexsort((present, -occurrences[present], values))][:n]
+
+
+def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> Scores:
+    """numerator / denominator, with 0/0 = 0.
+
+    >>> ratio(np.array([1, 0]), np.array([2, 0])).tolist()
+    [0.5, 0.0]
+    """
+    out: Scores = np.divide(
+        numerator, denominator, out=np.zeros(np.broadcast(numerator, denominator).shape), where=denominator != 0
+    )
+    return out
