@@ -86,7 +86,7 @@ def given_run(
         settings,
         folder=folder,
         resume="resume" in given,
-        workers=given.get("workers", 1),
+        **chosen(given, ("backend", "workers")),
         budget=budget,
         training_texts=training,
         sources=sources,

@@ -9,6 +9,24 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+PLUGS = {
+    "aggregation": "how the values of a term's occurrences become its score",
+    "backend": "where the work is done",
+    "perturbator": "what replaces words; [:ARGUMENT] where it takes one",
+    "reporter": "who shows the run while it goes, on the error output",
+    "score": "what is measured of a term in a document",
+    "strategy": "which occurrences are measured next",
+}
+"""The options that name something of the registry: the help lists the names, outside ones included."""
+
+DEFAULTS = {
+    "backend": "local",
+    "perturbator": "embedded for English, else corpus",
+    "reporter": "table in a terminal, else lines",
+    "score": "banzhaf, or anchor where an aggregation counts anchors",
+}
+"""What is not among the settings, or depends on others of them."""
+
 
 class Formatter(argparse.HelpFormatter):
     """Help at the width of a page, with the defaults of the settings behind the words."""
@@ -19,10 +37,14 @@ class Formatter(argparse.HelpFormatter):
     def _get_help_string(self, action: argparse.Action) -> str | None:
         from dataclasses import asdict
 
+        from anchorscope import registry
         from anchorscope.settings import Settings
 
-        default = asdict(Settings()).get(action.dest)
-        return action.help if default is None or default is False else f"{action.help} ({default})"
+        told = action.help
+        if action.dest in PLUGS:
+            told = f"{PLUGS[action.dest]}: {', '.join(registry.names(action.dest))}"
+        default = DEFAULTS.get(action.dest, asdict(Settings()).get(action.dest))
+        return told if default is None or default is False else f"{told} ({default})"
 
 
 def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -62,11 +84,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         help="a call that takes longer has failed; it is left behind, as nothing can end it",
     )
     group.add_argument("--device", metavar="D", help="where Hugging Face models compute: cpu, or cuda (cpu)")
-    group.add_argument(
-        "--perturbator",
-        metavar="P",
-        help="embedded, corpus, mask-token[:TOKEN] or masked-lm:FOLDER (embedded for English, else corpus)",
-    )
+    group.add_argument("--perturbator", metavar="P", help=PLUGS["perturbator"])
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +92,7 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to show")
     group.add_argument("--label", action="append", metavar="L", help="this label only (repeatable)")
     group.add_argument("--top-k", type=int, metavar="K", help="terms a label")
-    group.add_argument("--aggregation", metavar="G", help="gain, excess, pr, sq, av, av5, h, base or pr-inverse")
+    group.add_argument("--aggregation", metavar="G", help=PLUGS["aggregation"])
     group.add_argument("--alpha", type=float, metavar="X", help="the share of anchors that pr expects")
 
 
@@ -82,6 +100,7 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     """How a token is tested."""
     group = parser.add_argument_group("how to test", "Defaults are those of the preset fast.")
     group.add_argument("--preset", metavar="NAME", help="fast, paper or paper-optimised (fast)")
+    group.add_argument("--score", metavar="S", help=PLUGS["score"])
     group.add_argument("--seed", type=int, metavar="N", help="another seed draws other samples")
     group.add_argument("--test", metavar="NAME", help="fixed, sprt, kl or kl-one-step")
     group.add_argument("--tau", type=float, metavar="X", help="the precision that makes an anchor")
@@ -99,13 +118,13 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--condition", metavar="EVENT", help="kept; or present: a refill by the same word counts too")
     group.add_argument("--robust", metavar="HOW", help="keep, or drop: no anchors where any would do")
     group.add_argument("--lift", type=float, metavar="X", help="the share of failures that an anchor must end")
-    group.add_argument("--weight", metavar="HOW", help="equal, or fragile: gains count less where nothing shakes them")
+    group.add_argument("--weight", metavar="HOW", help="equal, or fragile: values count less where nothing shakes them")
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """What is not tested."""
     group = parser.add_argument_group("what to leave out", "docs/switches.md says what each of them costs.")
-    group.add_argument("--strategy", metavar="NAME", help="race: until the top terms are settled; scan: all of it")
+    group.add_argument("--strategy", metavar="NAME", help=PLUGS["strategy"])
     group.add_argument("--regret", type=float, metavar="X", help="the share of its score that a settled list may lack")
     group.add_argument("--filter", metavar="NAME", help="none, sound (lossless) or optimistic (the paper's, lossy)")
     group.add_argument("--tau-tilde", action="store_true", help="a lower tau for words that were anchors before, lossy")
@@ -126,6 +145,7 @@ def add_budgets(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--max-seconds", type=above_zero(float), metavar="S", help="end after so long with what is known"
     )
     group.add_argument("--max-model-calls", type=above_zero(int), metavar="TEXTS", help="end after so many texts")
+    group.add_argument("--backend", metavar="B", help=PLUGS["backend"])
     group.add_argument("--workers", type=above_zero(int), metavar="N", help="processes that share the work (1)")
     return group
 
@@ -136,6 +156,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--out", type=Path, metavar="RUN", help="keep the run in this folder")
     group.add_argument("--resume", action="store_true", help="go on with the run in --out, or start it")
     add_no_texts(group)
+    group.add_argument("--reporter", metavar="R", help=PLUGS["reporter"])
     form = group.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the result as JSON instead of a table")
     form.add_argument("--stream", action="store_true", help="every snapshot as a line of JSON instead")

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
+from anchorscope import registry
 from anchorscope.errors import InputError, ModelError, StorageError
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.json_lines import JsonLines
@@ -120,6 +121,8 @@ def say(given: Mapping[str, Any], sentence: str) -> None:
 def _reporters(given: Mapping[str, Any], output: TextIO, first: str) -> list[Reporter]:
     """Who reads the snapshots. A live table and JSON lines in one terminal would write over each other."""
     chosen: list[Reporter] = [JsonLines(output)] if "stream" in given else []
+    if "reporter" in given:
+        return [*chosen, registry.resolve("reporter", given["reporter"])(sys.stderr)]
     if "quiet" in given:
         return chosen
     console = Console(stderr=True, highlight=False)

@@ -13,9 +13,10 @@ from types import MappingProxyType
 
 PERTURBATORS = MappingProxyType(
     {
-        "corpus": "anchorscope.perturbators.corpus:CorpusPerturbator",
-        "embedded": "anchorscope.perturbators.embedded:EmbeddedPerturbator",
-        "mask-token": "anchorscope.perturbators.mask_token:MaskTokenPerturbator",
-        "masked-lm": "anchorscope.perturbators.masked_lm:MaskedLMPerturbator",
+        "corpus": "anchorscope.perturbators.corpus:CorpusPerturbator.named",
+        "embedded": "anchorscope.perturbators.embedded:EmbeddedPerturbator.named",
+        "mask-token": "anchorscope.perturbators.mask_token:MaskTokenPerturbator.named",
+        "masked-lm": "anchorscope.perturbators.masked_lm:MaskedLMPerturbator.named",
     }
 )
+"""Each is called with what stands behind the colon of its name, ``top_n`` and ``device``."""

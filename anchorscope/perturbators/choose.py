@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anchorscope import registry
-from anchorscope.errors import InputError
+from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import ENGLISH_SHARE, EmbeddedPerturbator
 from anchorscope.types import Perturbator, Words
 
@@ -25,16 +25,8 @@ def named_perturbator(spec: str, *, top_n: int, device: str = "cpu") -> Perturba
     if Path(spec).is_dir():
         spec = f"masked-lm:{spec}"
     name, _, argument = spec.partition(":")
-    make = registry.resolve("perturbator", name)
-    if name == "mask-token":
-        return make(argument)
-    if name == "masked-lm":
-        if not argument:
-            raise InputError("Name the folder of the masked language model: --perturbator masked-lm:FOLDER.")
-        return make(argument, top_n=top_n, device=device)
-    if argument:
-        raise InputError(f"The perturbator {name!r} takes nothing after a colon, but {argument!r} was given.")
-    return make(top_n=top_n)
+    made: Perturbator = registry.resolve("perturbator", name)(argument, top_n=top_n, device=device)
+    return made
 
 
 def choose_perturbator(texts: Sequence[Words], *, top_n: int) -> tuple[Perturbator, str | None]:
@@ -43,8 +35,7 @@ def choose_perturbator(texts: Sequence[Words], *, top_n: int) -> tuple[Perturbat
     share = embedded.share_in_vocabulary(texts[:SAMPLE])
     if share >= ENGLISH_SHARE:
         return embedded, None
-    corpus: Perturbator = registry.resolve("perturbator", "corpus")(top_n=top_n)
-    return corpus, (
+    return CorpusPerturbator(top_n=top_n), (
         f"Only {share:.0%} of the words are in the vocabulary of the embedded English model, so words are drawn "
         "from the documents themselves (--perturbator corpus)."
     )

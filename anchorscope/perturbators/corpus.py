@@ -59,6 +59,13 @@ class CorpusPerturbator:
         self.vocabulary: Sequence[str] = ()
         self.fingerprint = ""
 
+    @classmethod
+    def named(cls, argument: str, *, top_n: int, device: str) -> CorpusPerturbator:
+        """The perturbator as the command line names it: nothing stands behind its name."""
+        if argument:
+            raise InputError(f"The perturbator {cls.name!r} takes nothing after a colon, but {argument!r} was given.")
+        return cls(top_n=top_n)
+
     def fit(self, texts: Sequence[Words]) -> None:
         """Count which words stand beside which; the order of the texts does not matter."""
         self.vocabulary, line = _number(_sample(texts))

@@ -69,6 +69,13 @@ class EmbeddedPerturbator:
         n_whole_words = sum(not piece.startswith("##") for piece in self.vocabulary) - len(SPECIAL)
         self._n = min(top_n, n_whole_words)
 
+    @classmethod
+    def named(cls, argument: str, *, top_n: int, device: str) -> EmbeddedPerturbator:
+        """The perturbator as the command line names it: nothing stands behind its name."""
+        if argument:
+            raise InputError(f"The perturbator {cls.name!r} takes nothing after a colon, but {argument!r} was given.")
+        return cls(top_n=top_n)
+
     def __reduce__(self) -> tuple[partial[EmbeddedPerturbator], tuple[()]]:
         """A session cannot travel to another process: the parameters do, and it is opened again there."""
         names = ("top_n", "threads", "batch_size", "folder")

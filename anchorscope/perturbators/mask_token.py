@@ -31,6 +31,11 @@ class MaskTokenPerturbator:
         self.vocabulary: Sequence[str] = (token,)
         self.fingerprint = sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
+    @classmethod
+    def named(cls, argument: str, *, top_n: int, device: str) -> MaskTokenPerturbator:
+        """The perturbator as the command line names it, with its token."""
+        return cls(argument)
+
     def fit(self, texts: Sequence[Words]) -> None:
         """There is nothing to learn."""
 

@@ -76,6 +76,13 @@ class MaskedLMPerturbator:
         self._number[list(words)] = np.arange(len(words))
         self._closed = _closed(model, words)
 
+    @classmethod
+    def named(cls, argument: str, *, top_n: int, device: str) -> MaskedLMPerturbator:
+        """The perturbator as the command line names it, with its folder."""
+        if not argument:
+            raise InputError("Name the folder of the masked language model: --perturbator masked-lm:FOLDER.")
+        return cls(argument, top_n=top_n, device=device)
+
     def __reduce__(self) -> tuple[partial[MaskedLMPerturbator], tuple[()]]:
         """The folder travels to another process, not the weights."""
         names = ("folder", "top_n", "batch_size", "device")

@@ -9,35 +9,43 @@ pipeline, a function.
 >>> predictor.name, predictor.labels, predictor.predict(["GOOD"])
 ('shouting', ('calm', 'loud'), array([[0.1, 0.9]]))
 
-On the command line, a model is a path or ``module:attribute``: see ``load_predictor``. One file here for each kind
-of model; every answer is checked in ``answers.py``. Heavy packages are imported when a model needs them.
+On the command line, a model is a path, ``module:attribute``, or a kind by name and what it takes (``kind:argument``):
+see ``load_predictor``. One file here for each kind of model; every answer is checked in ``asking/answers.py``. Heavy
+packages are imported when a model needs them. May import: text, asking.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from anchorscope import registry
-from anchorscope.asking.answers import brief
-from anchorscope.errors import AnchorscopeError, InputError, ModelFileError
-from anchorscope.predictors.function import FunctionPredictor
-from anchorscope.predictors.huggingface import HuggingFacePredictor, PipelinePredictor, is_pipeline
-from anchorscope.predictors.labels import given_names
-from anchorscope.predictors.scikit import ScikitPredictor, read_pickle, read_skops
+from anchorscope.errors import InputError, ModelFileError
+from anchorscope.predictors.adapt import adapted
+from anchorscope.predictors.options import ModelOptions
 from anchorscope.types import Predictor
 
 __all__ = ["as_predictor", "load_predictor"]
 
-PICKLES = (".pkl", ".pickle", ".joblib")
+PREDICTORS = MappingProxyType(
+    {
+        "huggingface": "anchorscope.predictors.huggingface:from_folder",
+        "module": "anchorscope.predictors.adapt:from_module",
+        "pickle": "anchorscope.predictors.files:from_pickle",
+        "skops": "anchorscope.predictors.files:from_skops",
+    }
+)
+"""Kinds of models; each is called with what stands behind the colon, and ``ModelOptions``."""
+
+SUFFIXES = MappingProxyType({".skops": "skops", ".pkl": "pickle", ".pickle": "pickle", ".joblib": "pickle"})
+"""The kind of a file, by its ending."""
+
 KINDS = (
     "a .skops file, a Hugging Face folder on this machine, module:attribute, "
-    f"or with --allow-pickle a pickle ({', '.join(PICKLES)})"
+    f"or with --allow-pickle a pickle ({', '.join(end for end, kind in SUFFIXES.items() if kind == 'pickle')})"
 )
 
 
@@ -47,7 +55,7 @@ def as_predictor(model: Any, *, labels: Sequence[str] | None = None) -> Predicto
     ``labels`` are the names of the columns, in their order: needed for a function, which has none of its own; for
     other models they are new names.
     """
-    return _adapted(model, labels)
+    return adapted(model, labels)
 
 
 def load_predictor(
@@ -64,78 +72,34 @@ def load_predictor(
     models/bert               a Hugging Face folder, with its weights as safetensors; computes on ``device``
     my_models:classifier      any object that ``as_predictor`` takes; the current folder is on the path
     old.joblib                a pickle (.pkl, .pickle, .joblib): refused unless ``allow_pickle``, as it can run any code
+    kind:argument             a kind by its name, be it one that another package adds
     """
+    kind, argument = _kind(spec)
+    if trust and kind != "skops":
+        raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
+    options = ModelOptions(labels=labels, trust=trust, allow_pickle=allow_pickle, device=device)
+    read: Any = registry.resolve("predictor", kind)
+    predictor: Predictor = read(argument, options)
+    return predictor
+
+
+def _kind(spec: str) -> tuple[str, str]:
+    """The kind of a model, and what its reader takes."""
     path = Path(spec).expanduser()
     suffix = path.suffix.lower()
-    if trust and suffix != ".skops":
-        raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
     if path.is_dir():
-        return HuggingFacePredictor.from_folder(path, labels=labels, device=device)
-    if trust or allow_pickle:
-        # Last on the path: no file that lies here may stand in for an installed module.
-        _put_current_folder_on_path(len(sys.path))
-    if suffix == ".skops":
-        data = _contents(path)
-        return _adapted(read_skops(data, path.name, trust), labels, path.name, sha256(data).hexdigest())
-    if suffix in PICKLES:
-        data = _contents(path)
-        if not allow_pickle:
-            raise ModelFileError(
-                f"{path.name!r} is a pickle, which can run any code when it is read; save the model with skops "
-                "instead, or, if you trust the file as you would a program, add --allow-pickle."
-            )
-        return _adapted(read_pickle(data, path.name), labels, path.name, sha256(data).hexdigest())
+        return "huggingface", spec
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix], spec
     if suffix == ".onnx":
         raise ModelFileError(
             f"{path.name!r} is an ONNX file, which does not say how texts become its inputs or what its outputs mean; "
             "wrap it in a function from texts to probabilities and name that: module:function."
         )
+    name, colon, argument = spec.partition(":")
+    if colon and name in registry.names("predictor"):
+        return name, argument
     if re.fullmatch(r"[\w.]+:[\w.]+", spec):
-        return _adapted(_attribute(spec), labels, spec)
+        return "module", spec
     fault = f"{spec!r} is a model of an unknown kind" if path.exists() else f"There is no model {spec!r} here"
     raise ModelFileError(f"{fault}; a model is {KINDS}.")
-
-
-def _adapted(
-    model: Any, labels: Sequence[str] | None, name: str | None = None, fingerprint: str | None = None
-) -> Predictor:
-    """The adapter for ``model``, under the name and fingerprint of the place that it was loaded from, if it was."""
-    if isinstance(model, type):
-        raise InputError(f"{model.__name__} is a class and not a model; pass a fitted instance of it.")
-    if isinstance(model, Predictor):
-        if labels is not None and given_names(labels) != tuple(model.labels):
-            raise InputError(f"{model.name} has labels of its own ({', '.join(model.labels)}); leave out the others.")
-        return model
-    if is_pipeline(model):
-        return PipelinePredictor(model, labels, name=name, fingerprint=fingerprint)
-    if hasattr(model, "predict_proba") or (hasattr(model, "predict") and hasattr(model, "classes_")):
-        return ScikitPredictor(model, labels, name=name, fingerprint=fingerprint)
-    if callable(model):
-        return FunctionPredictor(model, labels, name=name, fingerprint=fingerprint)
-    raise InputError(
-        f"{name or type(model).__name__} is no model that can be asked about texts; expected a fitted classifier with "
-        "predict_proba, or with predict and classes_, a Hugging Face text-classification pipeline, or a function."
-    )
-
-
-def _contents(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"The model file {str(path)!r} cannot be read: {error.strerror}.") from error
-
-
-def _attribute(spec: str) -> Any:
-    _put_current_folder_on_path(0)
-    try:
-        return registry.load(spec)
-    except AnchorscopeError:
-        raise
-    except Exception as error:
-        raise ModelFileError(f"The module of {spec!r} fails when it is imported: {brief(error)}.") from error
-
-
-def _put_current_folder_on_path(place: int) -> None:
-    """Worker processes get the path of this one, so that they find the same modules."""
-    if os.getcwd() not in sys.path:
-        sys.path.insert(place, os.getcwd())

@@ -32,6 +32,7 @@ from anchorscope.predictors.encoding import Batch, batches, encoder, well_formed
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed
+from anchorscope.predictors.options import ModelOptions
 from anchorscope.types import Spelled
 
 BATCH_SIZE = 32
@@ -43,6 +44,12 @@ CARD_BATCH_SIZE = 1024
 
 AHEAD = 2
 """Batches that are made ready while a card works."""
+
+
+def from_folder(folder: str, options: ModelOptions) -> HuggingFacePredictor:
+    """A Hugging Face folder on this machine, as the command line names it."""
+    path = Path(folder).expanduser()
+    return HuggingFacePredictor.from_folder(path, labels=options.labels, device=options.device)
 
 
 class HuggingFacePredictor:

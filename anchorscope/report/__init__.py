@@ -21,7 +21,7 @@ REPORTERS = MappingProxyType(
     {
         "json-lines": "anchorscope.report.json_lines:JsonLines",
         "lines": "anchorscope.report.terminal:ProgressLines",
-        "table": "anchorscope.report.terminal:LiveTable",
+        "table": "anchorscope.report.terminal:live_table",
     }
 )
 """Each is called with the stream to write to."""

@@ -64,6 +64,11 @@ class Pace:
         return [*told, f"{n_settled} of {len(snapshot.explanations)} settled"]
 
 
+def live_table(stream: TextIO) -> LiveTable:
+    """The live table on a terminal."""
+    return LiveTable(Console(file=stream, highlight=False), "the first terms come in a moment")
+
+
 class LiveTable:
     """The top terms while they change."""
 

@@ -1,6 +1,6 @@
 """What the documents that are not tested yet may still bring: membership in the top k, and expected regret.
 
-The score of a word rests on a total over the D documents that hold it: of its gains, or of its anchors. m of these
+The score of a word rests on a total over the D documents that hold it: of its values, or of its anchors. m of these
 documents, a simple random sample, are tested; they brought the sum s. What a document brings has a mean mu and a
 variance of its own for each word. The prior of both is pooled over the words, so a word with few tests is taken to
 be like the others:

@@ -122,14 +122,14 @@ function documentCard(one, single) {
       { class: "text", dir: "auto" },
       marked(
         one.text,
-        one.words.map(([start, end, term, anchor, agreements, samples, gain]) => ({
+        one.words.map(([start, end, term, anchor, agreements, samples, value]) => ({
           start,
           end,
           term,
           anchor,
           agreements,
           samples,
-          gain,
+          value,
         })),
         (word, text) => wordMark(word, text, name),
       ),
@@ -140,8 +140,8 @@ function documentCard(one, single) {
 }
 
 function wordMark(word, text, label) {
-  const told = `${word.anchor ? "anchor" : "no anchor"}: kept in ${word.agreements} of ${word.samples}, gain ${number(word.gain)}`;
-  const weight = `${Math.max(0, Math.min(1, word.gain / 0.15)) * 3}px`;
+  const told = `${word.anchor ? "anchor" : "no anchor"}: kept in ${word.agreements} of ${word.samples}, value ${number(word.value)}`;
+  const weight = `${Math.max(0, Math.min(1, word.value / 0.15)) * 3}px`;
   const mark = el(
     word.anchor ? "mark" : "span",
     { class: word.anchor ? "anchor" : "tested", title: told, css: { "--weight": weight } },
@@ -163,20 +163,20 @@ function wordTable(one) {
       el(
         "tr",
         {},
-        ["word", "precision", "agreed", "gain", ""].map((head) => el("th", { scope: "col" }, head)),
+        ["word", "precision", "agreed", "value", ""].map((head) => el("th", { scope: "col" }, head)),
       ),
     ),
     el(
       "tbody",
       {},
-      rows.map(([start, end, , anchor, agreements, samples, gain]) =>
+      rows.map(([start, end, , anchor, agreements, samples, value]) =>
         el(
           "tr",
           {},
           el("th", { scope: "row" }, bdi(one.text.slice(start, end))),
           el("td", {}, samples ? (agreements / samples).toFixed(2) : "–"),
           el("td", {}, `${agreements}/${samples}`),
-          el("td", {}, number(gain)),
+          el("td", {}, number(value)),
           el("td", {}, anchor ? "anchor" : ""),
         ),
       ),

@@ -1,0 +1,58 @@
+"""The adapter for a Python object, whatever kind of classifier it is; and for one that a module holds."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from anchorscope import registry
+from anchorscope.asking.answers import brief
+from anchorscope.errors import AnchorscopeError, InputError, ModelFileError
+from anchorscope.predictors.function import FunctionPredictor
+from anchorscope.predictors.huggingface import PipelinePredictor, is_pipeline
+from anchorscope.predictors.labels import given_names
+from anchorscope.predictors.options import ModelOptions
+from anchorscope.predictors.scikit import ScikitPredictor
+from anchorscope.types import Predictor
+
+
+def adapted(
+    model: Any, labels: Sequence[str] | None, name: str | None = None, fingerprint: str | None = None
+) -> Predictor:
+    """The adapter for ``model``, under the name and fingerprint of the place that it was loaded from, if it was."""
+    if isinstance(model, type):
+        raise InputError(f"{model.__name__} is a class and not a model; pass a fitted instance of it.")
+    if isinstance(model, Predictor):
+        if labels is not None and given_names(labels) != tuple(model.labels):
+            raise InputError(f"{model.name} has labels of its own ({', '.join(model.labels)}); leave out the others.")
+        return model
+    if is_pipeline(model):
+        return PipelinePredictor(model, labels, name=name, fingerprint=fingerprint)
+    if hasattr(model, "predict_proba") or (hasattr(model, "predict") and hasattr(model, "classes_")):
+        return ScikitPredictor(model, labels, name=name, fingerprint=fingerprint)
+    if callable(model):
+        return FunctionPredictor(model, labels, name=name, fingerprint=fingerprint)
+    raise InputError(
+        f"{name or type(model).__name__} is no model that can be asked about texts; expected a fitted classifier with "
+        "predict_proba, or with predict and classes_, a Hugging Face text-classification pipeline, or a function."
+    )
+
+
+def from_module(spec: str, options: ModelOptions) -> Predictor:
+    """``module:attribute``: any object that ``adapted`` takes; the current folder is on the path."""
+    put_current_folder_on_path(0)
+    try:
+        model = registry.load(spec)
+    except AnchorscopeError:
+        raise
+    except Exception as error:
+        raise ModelFileError(f"The module of {spec!r} fails when it is imported: {brief(error)}.") from error
+    return adapted(model, options.labels, spec)
+
+
+def put_current_folder_on_path(place: int) -> None:
+    """Worker processes get the path of this one, so that they find the same modules."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(place, os.getcwd())

@@ -1,0 +1,47 @@
+"""Models in a file: .skops, whose types are looked at before anything is built, and pickles, which can run any code."""
+
+from __future__ import annotations
+
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+from anchorscope.errors import ModelFileError
+from anchorscope.predictors.adapt import adapted, put_current_folder_on_path
+from anchorscope.predictors.options import ModelOptions
+from anchorscope.predictors.scikit import read_pickle, read_skops
+from anchorscope.types import Predictor
+
+
+def from_skops(path: str, options: ModelOptions) -> Predictor:
+    """A .skops file: nothing is loaded unless each type in it is known to be safe or trusted by the caller."""
+    file = Path(path).expanduser()
+    if options.trust:
+        _put_current_folder_last()
+    data = _contents(file)
+    return adapted(read_skops(data, file.name, options.trust), options.labels, file.name, sha256(data).hexdigest())
+
+
+def from_pickle(path: str, options: ModelOptions) -> Predictor:
+    """A pickle or joblib file: refused unless the caller allows it, as it can run any code."""
+    file = Path(path).expanduser()
+    data = _contents(file)
+    if not options.allow_pickle:
+        raise ModelFileError(
+            f"{file.name!r} is a pickle, which can run any code when it is read; save the model with skops "
+            "instead, or, if you trust the file as you would a program, add --allow-pickle."
+        )
+    _put_current_folder_last()
+    return adapted(read_pickle(data, file.name), options.labels, file.name, sha256(data).hexdigest())
+
+
+def _put_current_folder_last() -> None:
+    """No file that lies here may stand in for an installed module."""
+    put_current_folder_on_path(len(sys.path))
+
+
+def _contents(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"The model file {str(path)!r} cannot be read: {error.strerror}.") from error

@@ -1,0 +1,19 @@
+"""What the caller says about a model besides its name: the same for every kind of model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """``labels`` name the model's labels, ``trust`` types that a .skops file may hold, ``device`` is where it computes.
+
+    ``allow_pickle`` lets a file run code. A kind of model reads what it has a use for.
+    """
+
+    labels: Sequence[str] | None = None
+    trust: Sequence[str] = ()
+    allow_pickle: bool = False
+    device: str = "cpu"
