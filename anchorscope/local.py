@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anchorscope.sampling.engine import Engine
 from anchorscope.text.words import spans, split, terms
@@ -15,11 +15,11 @@ class LocalAnchor:
 
     word: str
     span: tuple[int, int]
-    anchor: bool
-    decided: bool
-    agreements: int
-    samples: int
-    value: float
+    anchor: bool = False
+    decided: bool = False
+    agreements: int = 0
+    samples: int = 0
+    value: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,18 @@ def tested_positions(text: str) -> list[Positions]:
 
 
 def explain_document(text: str, predictor: Predictor, engine: Engine | None, tau: float) -> LocalExplanation:
-    """The prediction and the test of every word; with no engine, the prediction alone."""
+    """The prediction and the test of every word; with no engine, the prediction and the words alone."""
     row = predictor.predict([text])[0]
     label = int(row.argmax())
-    positions = tested_positions(text) if engine else []
-    tested: tuple[LocalAnchor, ...] = ()
+    positions = tested_positions(text)
+    words, places = split(text), spans(split(text))
+    tested = tuple(LocalAnchor(words.words[place], places[place]) for (place,) in positions)
     if engine and positions:
         unit = Unit(0, text, label, tuple(positions), (tau,) * len(positions))
-        found, _ = engine.measure([unit])
-        words, places = split(text), spans(split(text))
+        rows = engine.measure([unit])[0].rows()
         tested = tuple(
-            LocalAnchor(words.words[p], places[p], m.anchor, m.decided, m.agreements, m.samples, m.value)
-            for (p,), m in zip(positions, found.rows())
+            replace(word, anchor=m.anchor, decided=m.decided, agreements=m.agreements, samples=m.samples, value=m.value)
+            for word, m in zip(tested, rows)
         )
     probabilities = dict(zip(predictor.labels, map(float, row)))
     return LocalExplanation(text, predictor.labels[label], probabilities, tested)

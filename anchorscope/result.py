@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
 from anchorscope.planning.plan import Standing
-from anchorscope.scoring.aggregation import ranking
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import Cost, Explanation, Snapshot, Term
 
 SCHEMA = 1

@@ -1,11 +1,11 @@
 """The loop: documents in, a stream of snapshots out, a result at the end.
 
-    documents -> words -> prediction -> plan -> perturbed texts -> agreements -> verdicts -> tally -> scores -> top-k
+    documents -> words -> prediction -> plan -> measurements -> tally -> scores -> top-k
 
-A run plans a round, has it judged, writes it down, adds it to the tally, and yields what is known. It knows no
+A run plans a round, has it measured, writes it down, adds it to the tally, and yields what is known. It knows no
 screen. A run with a folder can be killed at any moment and goes on from its last closed round: closed rounds are
-planned again (planning is a pure function of the tally) and their verdicts are read instead of judged. What it costs is
-counted over all its lives, so a budget that is smaller than what was spent ends it after the rounds that it has.
+planned again (planning is a pure function of the tally) and their measurements are read instead of made. What it costs
+is counted over all its lives, so a budget that is smaller than what was spent ends it after the rounds that it has.
 
 Documents are numbered in the order of their keys, so the order in which they came changes nothing.
 """
@@ -19,7 +19,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -31,9 +31,9 @@ from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, RunFolderError
 from anchorscope.journal import evidence
 from anchorscope.journal.columns import measurements_in, rows_of
+from anchorscope.journal.database import FILE
 from anchorscope.journal.identity import differences
 from anchorscope.journal.reader import RunReader
-from anchorscope.journal.tables import FILE
 from anchorscope.journal.writer import Journal, refuse_busy
 from anchorscope.planning.collection import (
     Collection,
@@ -51,8 +51,8 @@ from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result, explanation
 from anchorscope.sampling.culprit import unit_of
 from anchorscope.sampling.engine import Engine
-from anchorscope.scoring.aggregation import Aggregation
-from anchorscope.settings import Settings
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.settings import Settings, check_workers
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, LocalScore, Measurements, Perturbator, Predictor, Snapshot
 
@@ -114,7 +114,7 @@ class Run:
         )
         self._perturbator = perturbator
         self._settings = settings
-        self._aggregation: Aggregation = registry.resolve("aggregation", settings.aggregation)
+        self._aggregation = aggregation(settings.aggregation)
         self._make_backend: Callable[[LocalScore, int], Backend] = registry.resolve("backend", backend)
         self._workers = workers
         self._budget = budget or Budget()
@@ -125,7 +125,7 @@ class Run:
         self._last: Snapshot | None = None
         self._finished = False
         refuse_existing(folder, resume)
-        _check_workers(workers)
+        check_workers(workers)
         clock = _Clock()
         self._chosen, left_out = choose(documents.documents, settings)
         self._skipped = {**documents.skipped, **left_out}
@@ -404,11 +404,6 @@ def is_finished(folder: Path) -> bool:
         return Result.load(folder).finished
     except RunFolderError:  # a run that goes on writes it again
         return False
-
-
-def _check_workers(workers: int) -> None:
-    if not isinstance(workers, Integral) or workers < 1:
-        raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
 
 
 def _digest(texts: Sequence[str] | None) -> str | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
+from numbers import Integral
 from reprlib import repr as short_repr
 from types import MappingProxyType, NoneType
 from typing import Any
@@ -27,6 +28,7 @@ from anchorscope.sampling.engine import Sampling
 from anchorscope.sampling.fills import BANK_DRAWS, FILLINGS
 from anchorscope.sampling.sequential_test import TESTS, SequentialTest
 from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.aggregations import aggregation as resolved_aggregation
 from anchorscope.scoring.empty_anchor import ROBUST, WEIGHTS, EmptyAnchorRule
 from anchorscope.text.words import STOP_WORDS
 
@@ -104,7 +106,7 @@ class Settings:
             if not inside:
                 span = f"from {low} to {high}" if closed else f"between {low} and {high}, both excluded"
                 raise InputError(f"{_option(name)} must be {span}, not {value}.")
-        aggregation: Aggregation = registry.resolve("aggregation", self.aggregation)
+        aggregation = resolved_aggregation(self.aggregation)
         if self.score is None:
             object.__setattr__(self, "score", "banzhaf" if aggregation.is_graded else "anchor")
         self._check_aggregation(aggregation)
@@ -115,8 +117,7 @@ class Settings:
 
     def _check_aggregation(self, aggregation: Aggregation) -> None:
         """An aggregation adds up what the local score gives."""
-        is_graded = registry.resolve("score", str(self.score)).is_graded
-        if aggregation.is_graded and not is_graded:
+        if aggregation.is_graded and not score_is_graded(str(self.score)):
             raise InputError(
                 f"The aggregation {self.aggregation!r} adds up graded values, and --score {self.score} says yes or no: "
                 "use --score banzhaf, or another --aggregation."
@@ -313,6 +314,27 @@ def preset(name: str, **given: Any) -> Settings:
     if chosen.get("test", "fixed") != "fixed":
         chosen.setdefault("keep", "shared")  # a test that may end at any look needs independent samples
     return Settings(**chosen)
+
+
+def score_is_graded(name: str) -> bool:
+    """Whether the values of a local score are effects, and not a yes or no.
+
+    >>> score_is_graded("banzhaf"), score_is_graded("anchor")
+    (True, False)
+    """
+    is_graded = getattr(registry.resolve("score", name), "is_graded", None)
+    if not isinstance(is_graded, bool):
+        raise InputError(
+            f"The local score {name!r} does not say whether its values are graded; give what makes it an attribute "
+            "is_graded, True or False."
+        )
+    return is_graded
+
+
+def check_workers(workers: int) -> None:
+    """Refuse a number of workers that cannot be."""
+    if not isinstance(workers, Integral) or workers < 1:
+        raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
 
 
 def in_a_line(value: Any) -> str:

@@ -181,7 +181,8 @@ class Measurements:
     @classmethod
     def join(cls, parts: Iterable[Measurements]) -> Measurements:
         """The rows of all parts, one part after another."""
-        listed = list(parts)
+        nothing = cls.of_values(np.empty(0), np.empty(0), np.empty(0, np.int64))
+        listed = [nothing, *parts]
         return cls(*(np.concatenate([getattr(part, name) for part in listed]) for name in cls.__slots__))
 
     def __len__(self) -> int:
@@ -340,13 +341,14 @@ class LocalScore(Protocol):
 
     What makes one is called with a predictor, a fitted perturbator and the settings (``registry.resolve("score",
     name)(predictor, perturbator, settings)``). ``help`` says in a line what the value is, ``call`` what one call of the
-    model is, ``noise`` where the variance of a value comes from.
+    model is, ``noise`` where the variance of a value comes from; ``is_graded`` tells an effect from a yes or no.
     """
 
     name: str
     help: str
     call: str
     noise: str
+    is_graded: bool
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
         """A row for each occurrence of each unit, in their order, and what that took.

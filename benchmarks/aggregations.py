@@ -20,13 +20,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from anchorscope.journal.reader import RunReader
 
 from anchorscope.asking.removals import Removals
+from anchorscope.journal.reader import RunReader
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.reproduction import models, tasks
 from anchorscope.run import Run
-from anchorscope.scoring import aggregations
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.tally import ranking
 from anchorscope.settings import preset
 from anchorscope.text.read import read_texts
 from anchorscope.types import Predictor
@@ -35,9 +36,9 @@ PERTURBATORS = ("corpus", "mask-token", "embedded")
 KEEPS = {"own": "one-pass", "shared": "bank"}
 """The keep policies, each with the filling that goes with it."""
 TESTS = ("kl-one-step", "kl", "sprt")
-AGGREGATIONS = ("pr", "sq", "h", "av", "av5", "base", "pr-inverse", "gain")
+AGGREGATIONS = ("pr", "sq", "h", "av", "av5", "base", "pr-inverse", "total")
 ORDERED = ("pr", "sq", "h", "av", "av5", "base", "pr-inverse")
-"""The paper's own, whose order is compared; gain needs samples without the token, which ``own`` does not have."""
+"""The paper's own, whose order is compared; total needs samples without the token, which ``own`` does not have."""
 PAPERS = ("corpus", "own", "kl-one-step")
 """The combination that others are compared with: the paper's keep policy and the test of its code."""
 
@@ -63,7 +64,7 @@ def study(arguments: argparse.Namespace, known: Sequence[Mapping[str, Any]]) -> 
                         removals[label] = Removals(predictor, texts, label)
                         candidates = {word for terms in tops.values() for word in terms["all"]}
                         oracle[label] = removals[label].aopc(removals[label].oracle(candidates)[:TOP_K])
-                    for aggregation, terms in tops.items():
+                    for by, terms in tops.items():
                         reached = removals[label].aopc(terms["all"][:TOP_K])
                         yield {
                             "task": name,
@@ -73,7 +74,7 @@ def study(arguments: argparse.Namespace, known: Sequence[Mapping[str, Any]]) -> 
                             "test": test,
                             "seed": seed,
                             "documents": len(texts),
-                            "aggregation": aggregation,
+                            "aggregation": by,
                             "aopc": round(reached, 6),
                             "share": round(reached / oracle[label], 4),
                         }
@@ -83,9 +84,8 @@ def explain(
     predictor: Predictor, texts: Sequence[str], perturbator: str, keep: str, test: str, seed: int
 ) -> dict[str, dict[str, dict[str, list[str]]]]:
     """For each label the candidates ranked by each aggregation of one run's tally."""
-    settings = preset(
-        "paper", seed=seed, keep=keep, fill=KEEPS[keep], test=test, stop_words="nltk", min_occurrences=5, top_n=50
-    )
+    given = {"keep": keep, "fill": KEEPS[keep], "test": test, "score": "banzhaf" if keep == "shared" else "anchor"}
+    settings = preset("paper", seed=seed, stop_words="nltk", min_occurrences=5, top_n=50, **given)
     with TemporaryDirectory() as scratch:
         noise = named_perturbator(perturbator, top_n=settings.top_n)
         run = Run(read_texts(texts), predictor, noise, settings, folder=Path(scratch) / "run")
@@ -96,10 +96,10 @@ def explain(
         finished.close()
     found: dict[str, dict[str, dict[str, list[str]]]] = {}
     for name in AGGREGATIONS if keep == "shared" else ORDERED:
-        values = aggregations.aggregation(name)(tally)
+        values = aggregation(name).score(tally, settings.alpha)
         for row, label in enumerate(predictor.labels):
-            ranking = aggregations.ranking(values[row], tally.occurrences[row])
-            found.setdefault(label, {})[name] = {"all": [candidates[i] for i in ranking]}
+            order = ranking(values[row], tally.occurrences[row])
+            found.setdefault(label, {})[name] = {"all": [candidates[i] for i in order]}
     return found
 
 
@@ -144,8 +144,8 @@ def page(rows: Sequence[Mapping[str, Any]]) -> str:
     ours = ""
     if shared:
         best = np.mean([max(shares[name] for name in ORDERED) for shares in shared])
-        gain = np.mean([shares["gain"] for shares in shared])
-        ours = f" With a shared stream, gain reaches {gain:.2f}, the best of the paper's in each row {best:.2f}."
+        total = np.mean([shares["total"] for shares in shared])
+        ours = f" With a shared stream, total reaches {total:.2f}, the best of the paper's in each row {best:.2f}."
     winners = ", ".join(f"{name} {firsts.count(name)}" for name in dict.fromkeys(firsts))
     return "\n".join(
         [

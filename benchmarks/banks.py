@@ -7,7 +7,7 @@ chances but another bank; and, for comparison, with another stream altogether. F
 bank, drawn from by position or by sample:
 
     verdicts   the share of tokens with the same answer (sprt, tau 0.95, delta 0.1)
-    gains      the correlation of the gains (24 balanced samples)
+    values     the correlation of the values (24 balanced samples)
 
 Prints a table, writes docs/data/banks.json and .csv.
 """
@@ -23,11 +23,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from anchorscope.local import tested_positions
 from anchorscope.perturbators.choose import named_perturbator
-from anchorscope.sampling.engine import Engine, Sampling
-from anchorscope.sampling.fills import Bank, Filling
+from anchorscope.sampling.engine import Engine, Sampling, _Session
+from anchorscope.sampling.fills import Bank
 from anchorscope.sampling.sequential_test import SequentialTest
-from anchorscope.text.words import split, terms
+from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Predictor, Unit
 from benchmarks import classifiers, tasks, written
 
@@ -42,17 +43,20 @@ class OtherBank(Engine):
 
     bank_seed = 0
 
-    def _filling(self) -> Filling:
-        s = self._sampling
-        return Bank(self._perturbator, seed=self.bank_seed, n_pairs=s.bank_pairs, draw=s.bank_draw)
+    def _session(self) -> _Session:
+        session, s = super()._session(), self._sampling
+        session.filling = Bank(self._perturbator, seed=self.bank_seed, n_pairs=s.bank_pairs, draw=s.bank_draw)
+        return session
 
 
-def judged(models: tuple[Predictor, Perturbator], sampling: Sampling, test: SequentialTest, units: list[Unit], bank: int) -> Any:
-    """Anchor and gain of every token."""
+def judged(
+    models: tuple[Predictor, Perturbator], sampling: Sampling, test: SequentialTest, units: list[Unit], bank: int
+) -> Any:
+    """Anchor and value of every token."""
     engine = OtherBank(*models, sampling, test)
     engine.bank_seed = bank
-    verdicts, _ = engine.judge(units)
-    return np.array([v.anchor for v in verdicts]), np.array([v.gain for v in verdicts])
+    found, _ = engine.measure(units)
+    return found.anchor, found.value
 
 
 def rows(models: tuple[Predictor, Perturbator], units: list[Unit]) -> list[dict[str, Any]]:
@@ -68,14 +72,14 @@ def rows(models: tuple[Predictor, Perturbator], units: list[Unit]) -> list[dict[
             key: judged(models, replace(shared, seed=key[0]), SPRT, units, key[1])[0]
             for key in (first, other_bank, other_stream)
         }
-        gains = {
+        values = {
             key: judged(models, replace(balanced, seed=key[0]), FIXED, units, key[1])[1]
             for key in (first, other_bank, other_stream)
         }
-        row: dict[str, Any] = {"pairs": pairs, "draw": draw, "tokens": len(gains[first])}
+        row: dict[str, Any] = {"pairs": pairs, "draw": draw, "tokens": len(values[first])}
         for name, key in (("other_bank", other_bank), ("other_stream", other_stream)):
             row[f"verdicts_{name}"] = round(float((anchors[first] == anchors[key]).mean()), 4)
-            row[f"gains_{name}"] = round(float(np.corrcoef(gains[first], gains[key])[0, 1]), 4)
+            row[f"values_{name}"] = round(float(np.corrcoef(values[first], values[key])[0, 1]), 4)
         row["anchors"] = round(float(anchors[first].mean()), 4)
         found.append(row)
         Console(stderr=True).print(row)
@@ -95,7 +99,7 @@ def main() -> None:
     labels = predictor.predict(task.texts).argmax(axis=1).tolist()
     units = []
     for number, (text, label) in enumerate(zip(task.texts, labels)):
-        positions = tuple(i for i, term in enumerate(terms(split(text))) if term is not None)
+        positions = tuple(tested_positions(text))
         units.append(Unit(number, text, label, positions, (TAU,) * len(positions)))
     found = rows((predictor, perturbator), units)
     shown = Table(*found[0])

@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope import registry
 from anchorscope.evaluation import lime, shap
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.predictors import as_predictor
 from anchorscope.run import Run
 from anchorscope.sampling.engine import Engine
-from anchorscope.settings import STRATEGIES, Settings, preset
+from anchorscope.settings import Settings, preset
 from anchorscope.text.read import read_texts
 from anchorscope.text.words import split
 from anchorscope.types import Cost, Perturbator, Predictor, Unit
@@ -39,18 +40,20 @@ WAYS = ("judge", "scan", "race", "lime", "shap")
 
 
 def judge(documents: list[Judged], predictor: Predictor, engine: Engine) -> tuple[list[Any], Cost]:
-    """A verdict [document, position, anchor, gain] for every position, and what they took."""
+    """A verdict [document, position, anchor, value] for every position, and what they took."""
     texts = [document.text for document in documents]
     labels = predictor.predict(texts).argmax(axis=1).tolist()
     units = [
-        Unit(number, document.text, label, tuple(document.positions), (TAU,) * len(document.positions))
+        Unit(number, document.text, label, tuple((p,) for p in document.positions), (TAU,) * len(document.positions))
         for number, (document, label) in enumerate(zip(documents, labels))
         if document.positions
     ]
     verdicts, cost = [], Cost(predictor_texts=len(texts))
     for start in range(0, len(units), ROUND):
-        found, spent = engine.judge(units[start : start + ROUND])
-        verdicts += [[v.document, v.position, v.anchor, v.gain] for v in found]
+        some = units[start : start + ROUND]
+        found, spent = engine.measure(some)
+        places = [(unit.document, *positions) for unit in some for positions in unit.positions]
+        verdicts += [[*place, row.anchor, row.value] for place, row in zip(places, found.rows())]
         cost += spent
     return verdicts, cost
 
@@ -98,7 +101,7 @@ def main() -> None:
     arguments = parser.parse_args()
     documents, classifier = read_task(arguments.folder)
     predictor = as_predictor(classifier.model)
-    strategy = {"strategy": arguments.way} if arguments.way in STRATEGIES else {}
+    strategy = {"strategy": arguments.way} if arguments.way in registry.names("strategy") else {}
     settings = preset("fast", fill=arguments.fill, **strategy)
     answer: dict[str, Any]
     if arguments.way in ("lime", "shap"):

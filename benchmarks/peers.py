@@ -35,8 +35,8 @@ from anchorscope.asking.removals import Removals
 from anchorscope.embedded_model.huggingface import write_folder
 from anchorscope.evaluation.attributions import top
 from anchorscope.planning.collection import Candidates, find_candidates
-from anchorscope.scoring import aggregations
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import preset
 from anchorscope.text.read import read_texts
 from anchorscope.text.words import split, term
@@ -157,25 +157,25 @@ class Arena:
         """The terms of each label, by the aggregation that made them."""
         labels = self.predictor.labels
         if "lists" in answer:
-            return {"gain": answer["lists"]}
+            return {"total": answer["lists"]}
         if "weights" in answer:
             weights = answer["weights"]
             return {"mean |weight|": {label: top(weights[label], K, self.candidates.terms) for label in labels}}
         tally = self._tally(answer["verdicts"])
-        names = ("gain",) if len(answer["verdicts"][0]) > 3 else AGGREGATIONS
+        names = ("total",) if len(answer["verdicts"][0]) > 3 else AGGREGATIONS
         found = {}
         for name in names:
-            values = aggregations.aggregation(name)(tally)
-            order = [aggregations.ranking(values[row], tally.occurrences[row])[:K] for row in range(len(labels))]
+            values = aggregation(name).score(tally, preset("fast").alpha)
+            order = [ranking(values[row], tally.occurrences[row])[:K] for row in range(len(labels))]
             found[name] = {label: [self.candidates.terms[t] for t in row] for label, row in zip(labels, order)}
         return found
 
     def _tally(self, verdicts: Sequence[Sequence[Any]]) -> Tally:
         number = {word: i for i, word in enumerate(self.candidates.terms)}
-        documents, positions, anchors, *gains = (np.array(column) for column in zip(*verdicts))
+        documents, positions, anchors, *values = (np.array(column) for column in zip(*verdicts))
         labels = self.labels[documents]
         terms = np.array([number[term(self.judged[d].words[p])] for d, p in zip(documents, positions)])  # type: ignore[index]
-        counted = Tally.zero(len(self.predictor.labels), len(number)).observe(labels, terms, anchors, *gains)
+        counted = Tally.zero(len(self.predictor.labels), len(number)).observe(labels, terms, anchors, *values)
         return replace(counted, occurrences=counted.anchors + counted.non_anchors)
 
 
@@ -197,9 +197,9 @@ def rows(arena: Arena, task: str, contender: str, found: Sequence[Mapping[str, A
     size = CONTENDERS[contender].documents
     documents = arena.judged[: arena.sizes[size]]
     cost = _cost(found, documents)
-    for aggregation, lists in arena.lists(found[0]).items():
+    for by, lists in arena.lists(found[0]).items():
         for label, terms in lists.items():
-            fixed = {"task": task, "contender": contender, "aggregation": aggregation, "label": label}
+            fixed = {"task": task, "contender": contender, "aggregation": by, "label": label}
             yield {**fixed, **cost, **arena.quality(label, terms, size), "terms": " ".join(terms)}
 
 

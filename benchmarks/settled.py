@@ -26,9 +26,11 @@ from rich.table import Table
 
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.planning.collection import Collection, LazyWords, Predictions, collect, predict
+from anchorscope.planning.plan import EMPTY_ANCHOR, Counted
 from anchorscope.planning.race import Race
 from anchorscope.sampling.engine import Engine
-from anchorscope.scoring import aggregations
+from anchorscope.scoring.aggregations import total
+from anchorscope.scoring.tally import ranking
 from anchorscope.settings import Settings, preset
 from anchorscope.text.read import read_texts
 from anchorscope.types import Document, Unit
@@ -42,10 +44,10 @@ UNITS = 512
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """A collection, and the gain of each of its candidate occurrences."""
+    """A collection, and the value of each of its candidate occurrences."""
 
     collection: Collection
-    gain: NDArray[np.float64]
+    value: NDArray[np.float64]
 
 
 class Copies(Sequence[Document]):
@@ -77,16 +79,17 @@ def judge(task: tasks.Task, most: int) -> Judged:
         texts = [document.text for document in fewer]
         whole = collect(fewer, predictor.labels, predict(predictor, texts), settings)
     engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
-    gains: list[float] = []
+    values = []
     units = [_unit(whole, number, settings.tau) for number in range(len(whole.documents))]
     for start in range(0, len(units), UNITS):
-        verdicts, _ = engine.judge([unit for unit in units[start : start + UNITS] if unit.positions])
-        gains += [verdict.gain for verdict in verdicts]
-    return Judged(whole, np.array(gains))
+        found, _ = engine.measure([unit for unit in units[start : start + UNITS] if unit.positions])
+        values.append(found.value)
+    return Judged(whole, np.concatenate(values))
 
 
 def _unit(collection: Collection, document: int, tau: float) -> Unit:
-    positions = tuple(collection.occurrence_position[collection.occurrences_of(document)].tolist())
+    here = collection.occurrences_of(document)
+    positions = tuple(collection.positions_of(np.arange(here.start, here.stop)))
     label = int(collection.predictions.labels[document])
     return Unit(document, collection.documents[document].text, label, positions, (tau,) * len(positions))
 
@@ -122,13 +125,13 @@ def grown(judged: Judged, occurrences: int, seed: int) -> tuple[Collection, NDAr
     return collection, originals
 
 
-def true_gains(judged: Judged, originals: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The total gain of every (label, term) over a grown collection."""
+def true_totals(judged: Judged, originals: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The total value of every (label, term) over a grown collection."""
     small = judged.collection
     n_copies = np.bincount(originals, minlength=len(small.documents))
     labels = small.predictions.labels[small.occurrence_document]
     totals = np.zeros((len(small.labels), len(small.terms)))
-    np.add.at(totals, (labels, small.occurrence_term), judged.gain * n_copies[small.occurrence_document])
+    np.add.at(totals, (labels, small.occurrence_term), judged.value * n_copies[small.occurrence_document])
     return totals
 
 
@@ -143,21 +146,19 @@ def race(
         some = np.array([unit.document for unit in round_.units])
         documents.append(some)
         places = [np.arange(*small.first_occurrence[originals[d] : originals[d] + 2]) for d in some]
-        there = [np.arange(*collection.first_occurrence[d : d + 2]) for d in some]
-        gain = judged.gain[np.concatenate(places)]
-        counted = strategy.count(np.concatenate(there), np.zeros(len(gain), bool), gain)
-        holders = collection.predictions.labels[collection.occurrence_document[counted[0]]]
-        tally = tally.observe(holders, collection.occurrence_term[counted[0]].astype(np.int64), counted[1], counted[2])
+        value = judged.value[np.concatenate(places)]
+        tested = round_.occurrences[round_.occurrences != EMPTY_ANCHOR]
+        now = strategy.count(Counted(tested, np.zeros(len(value), bool), value))
+        labels, terms = collection.labels_of(now.occurrences), collection.terms_of(now.occurrences)
+        tally = tally.observe(labels, terms, now.anchor, now.value)
     seconds = process_time() - start - linear
-    tested, standing = np.concatenate(documents), strategy.standing(tally)
-    values, truth = aggregations.gain(strategy.counted(tally)), true_gains(judged, originals)
+    visited, standing = np.concatenate(documents), strategy.standing(tally)
+    values, truth = total(strategy.counted(tally)), true_totals(judged, originals)
     assert standing.regret is not None
     rows = []
     for label, name in enumerate(collection.labels):
-        mine = tested[collection.predictions.labels[tested] == label]
-        shown, best = (
-            aggregations.ranking(x[label], tally.occurrences[label], settings.top_k) for x in (values, truth)
-        )
+        mine = visited[collection.predictions.labels[visited] == label]
+        shown, best = (ranking(x[label], tally.occurrences[label], settings.top_k) for x in (values, truth))
         low, high, true = standing.low[label, shown] - SLACK, standing.high[label, shown] + SLACK, truth[label, shown]
         rows.append(
             {

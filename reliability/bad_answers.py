@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from anchorscope.journal.reader import RunReader
 
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import ModelError
+from anchorscope.journal.reader import RunReader
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import as_predictor
 from anchorscope.run import Run
@@ -127,9 +127,9 @@ def run_of(work: Work, model: Odd, folder: Path, *, resume: bool = False) -> Run
     """A run over a function."""
     predictor = as_predictor(model, labels=Counted.labels)
     predictor.fingerprint = "odd"
-    patient = RetryingPredictor(predictor, Retry(tries=2, first_wait=0.0))
+    retrying = RetryingPredictor(predictor, Retry(tries=2, first_wait=0.0))
     documents = read_files(work.folder / "reviews.csv")
-    return Run(documents, patient, CorpusPerturbator(), SETTINGS, folder=folder, resume=resume)
+    return Run(documents, retrying, CorpusPerturbator(), SETTINGS, folder=folder, resume=resume)
 
 
 def fault(run: Run) -> str:

@@ -101,8 +101,8 @@ def compare(study: Study, scratch: Path, n_documents: int) -> int:
         "2% of calls hang, timeout 0.1 s": (Failing(share=0.02, hangs=True, seed=1), Retry(timeout=0.1)),
         "no memory for more than 64 texts": (Failing(holds=64), Retry()),
     }
-    for way, (model, patience) in ways.items():
-        found, kept = explain(work, model, patience)
+    for way, (model, retry) in ways.items():
+        found, kept = explain(work, model, retry)
         reached &= found == expected
         study.add(fails=way, same=found == expected, calls=model.n_calls, without=steady.n_calls, failed=model.n_failed)
     return study.end(
@@ -114,15 +114,15 @@ def compare(study: Study, scratch: Path, n_documents: int) -> int:
     )
 
 
-def explain(work: Work, model: Failing, patience: Retry) -> tuple[dict[str, Any], RetryingPredictor]:
+def explain(work: Work, model: Failing, retry: Retry) -> tuple[dict[str, Any], RetryingPredictor]:
     """What a run over the model finds, but for its cost."""
-    patient = RetryingPredictor(model, patience)
-    run = Run(read_files(work.folder / "reviews.csv"), patient, CorpusPerturbator(), SETTINGS)
+    retrying = RetryingPredictor(model, retry)
+    run = Run(read_files(work.folder / "reviews.csv"), retrying, CorpusPerturbator(), SETTINGS)
     for _ in run.snapshots():
         pass
     values = run.result().to_dict()
     del values["cost"]
-    return values, patient
+    return values, retrying
 
 
 if __name__ == "__main__":

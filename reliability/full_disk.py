@@ -43,12 +43,12 @@ def main() -> int:
 def fill(study: Study, scratch: Path, n_points: int) -> int:
     """The points, evenly from nothing to what a run needs."""
     work = Work.make(scratch / "work", 120)
-    for name in ("scan, gain", "race"):
+    for name in ("scan, total", "race"):
         assert work.finish(scratch / name, *VARIANTS[name])[0] == 0
     with mounted(scratch / "disk"):
-        need = measure(work, scratch / "disk" / "run", VARIANTS["scan, gain"])
+        need = measure(work, scratch / "disk" / "run", VARIANTS["scan, total"])
         for point in range(n_points):
-            name = ("scan, gain", "race")[point % 2]
+            name = ("scan, total", "race")[point % 2]
             one(study, work, scratch, name, room=need * point // n_points // PAGE * PAGE)
     clean, sound, same = (sum(row[key] for row in study.rows) for key in ("clean", "sound", "same"))
     n_ended = sum(row["status"] != 0 for row in study.rows)

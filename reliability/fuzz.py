@@ -31,12 +31,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from anchorscope.journal.reader import RunReader
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from anchorscope.errors import AnchorscopeError
+from anchorscope.journal.reader import RunReader
 from anchorscope.result import Result
 from anchorscope.settings import preset
 from reliability.parsers import TABLES, Parsers
@@ -120,7 +120,7 @@ def fed_parsers(made: Parsers) -> dict[str, tuple[Callable[[Any], None], st.Sear
     lines = mutated(b'{"text": "a great film", "label": "good"}\n{"text": "bad"}\n')
     cell = st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=10) | st.binary(max_size=10)
     cell |= JSON.map(json.dumps)
-    edits = st.tuples(st.sampled_from(TABLES), st.integers(0, 9), st.integers(0, 20), cell)
+    edits = st.tuples(st.sampled_from(TABLES), st.integers(0, 12), st.integers(0, 20), cell)
     words = ["explain", "top", "compare", "report", "serve", "--model", "--out", "--top-k", "--seed", "-q", "--"]
     words += ["--help", "--tau", "--label", "--max-seconds"]
     words += ["--no-texts", "a.csv", "-1", "nan", "", "--=", "-vq", "--resume", "--version"]

@@ -231,7 +231,7 @@ def is_closed(connection: socket.socket) -> bool:
 def served(scratch: Path) -> Iterator[Site]:
     """The command, in a process of its own."""
     work = Work.make(scratch / "work", 100)
-    assert work.finish(scratch / "run", *VARIANTS["scan, gain"])[0] == 0
+    assert work.finish(scratch / "run", *VARIANTS["scan, total"])[0] == 0
     command = [sys.executable, "-m", "anchorscope.cli", "serve", str(scratch / "run"), "--port", "0", "-q"]
     process = subprocess.Popen(
         command, cwd=ROOT, env=work.environment(), stdout=subprocess.PIPE, text=True, start_new_session=True

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from anchorscope.journal.reader import RunReader
-from anchorscope.journal.tables import FILE as JOURNAL
-from anchorscope.journal.writer import Journal
 
 from anchorscope import cli
 from anchorscope.asking.answers import checked
+from anchorscope.journal.columns import ROW
+from anchorscope.journal.database import FILE as JOURNAL
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.writer import Journal
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors.scikit import read_skops
 from anchorscope.report.flat import to_csv
@@ -36,8 +37,11 @@ from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_files, read_texts
 from anchorscope.text.words import spans, split, terms
 
-TABLES = ("meta", "labels", "documents", "terms", "counts", "rounds", "verdicts", "skips", "prefixes", "evidence")
+TABLES = ("meta", "labels", "documents", "terms", "counts", "rounds", "measurements", "skips", "prefixes", "evidence")
 TABLES += ("texts", "moments")
+
+NUMBERS = tuple(ROW.fields or ())
+"""What a measurement consists of, packed with others into one cell."""
 
 
 def small_run(folder: Path) -> None:
@@ -48,7 +52,6 @@ def small_run(folder: Path) -> None:
     run = Run(read_texts(texts), weights, CorpusPerturbator(top_n=5), chosen, folder=folder)
     for _ in run.snapshots():
         pass
-    run.result().save(folder)
 
 
 class Parsers:
@@ -63,7 +66,8 @@ class Parsers:
         self.real_result = (scratch / "real" / RESULT).read_bytes()
         self.real_journal = (scratch / "real" / JOURNAL).read_bytes()
         self._beside = ThreadPoolExecutor(1)
-        cli.make_parsers = cache(cli.make_parsers)  # to make them costs a hundred times what they take to parse
+        made = cache(cli.make_parsers)  # to make them costs a hundred times what they take to parse
+        cli.make_parsers = lambda named=tuple(cli.COMMANDS): made(tuple(named))
 
     def documents(self, suffix: str) -> Callable[[bytes], None]:
         """A file of documents."""
@@ -132,6 +136,9 @@ class Parsers:
             for table, column, row, value in edits:
                 if table not in TABLES:
                     continue
+                if table == "measurements" and column > 1:
+                    _change_measurement(db, NUMBERS[column % len(NUMBERS)], row, value)
+                    continue
                 names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
                 keys = [name for _, name, _, _, _, key in db.execute(f"PRAGMA table_info({table})") if key]
                 order = ", ".join(keys) or "rowid"
@@ -191,6 +198,22 @@ class Parsers:
         guard = Guard(inside, token="a secret that no fuzzer finds", port=8765)
         self._beside.submit(asyncio.run, guard(asked, receive, send)).result()  # this thread may have a loop already
         assert len(statuses) == 1 and 400 <= statuses[0] < 500, statuses
+
+
+def _change_measurement(db: sqlite3.Connection, name: str, row: int, value: Any) -> None:
+    """Put a value in the place of a number of one measurement, inside the cell that holds a round of them."""
+    for round_, blob in db.execute("SELECT round, rows FROM measurements ORDER BY round").fetchall():
+        if not isinstance(blob, bytes) or len(blob) % ROW.itemsize:
+            return
+        rows = np.frombuffer(blob, ROW).copy()
+        if row < len(rows):
+            try:
+                rows[name][row] = value
+            except (ValueError, TypeError, OverflowError):
+                return
+            db.execute("UPDATE measurements SET rows = ? WHERE round = ?", (rows.tobytes(), round_))
+            return
+        row -= len(rows)
 
 
 def replace_one(values: Any, place: int, new: Any) -> None:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from anchorscope.journal.reader import RunReader
-
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
@@ -106,7 +105,6 @@ def one(study: Study, way: str, read: Documents, perturbator: Any, folder: Path,
         for _ in run.snapshots():
             pass
         result = run.result()
-        result.save(folder)
         write_report(folder)
     except Exception as error:
         why = f"{type(error).__name__}: {str(error)[:200]}"

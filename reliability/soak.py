@@ -98,7 +98,7 @@ def explainer(model: Any, **given: Any) -> Explainer:
         top_k=10,
         perturbator=CorpusPerturbator(),
         settings={"round_size": 16, "strategy": "scan"},
-        patience=Retry(first_wait=0.001),
+        retry=Retry(first_wait=0.001),
         **given,
     )
 

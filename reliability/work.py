@@ -20,7 +20,7 @@ from reliability.tables import ROOT
 PLAIN = ("--perturbator", "corpus", "--seed", "3", "-q")
 
 VARIANTS: dict[str, tuple[str, ...]] = {
-    "scan, gain": ("--strategy", "scan", "--round-size", "6"),
+    "scan, total": ("--strategy", "scan", "--round-size", "6"),
     "race": ("--strategy", "race", "--round-size", "6", "--regret", "0.2"),
     "scan, pr, tau-tilde, filtered": (
         *("--strategy", "scan", "--aggregation", "pr", "--test", "kl", "--tau-tilde", "--filter", "optimistic"),

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from anchorscope.planning.collection import Collection, Predictions, collect
-from anchorscope.planning.scan import Round, Scan
-from anchorscope.scoring import aggregations
-from anchorscope.scoring.tally import Tally
+from anchorscope.planning.plan import EMPTY_ANCHOR, Round
+from anchorscope.planning.scan import Scan
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings
 from anchorscope.types import EMPTY, Document
 
@@ -56,8 +57,8 @@ class Played:
         return int((self.tally.anchors + self.tally.non_anchors).sum())
 
     def top(self, label: int, chosen: Settings) -> list[int]:
-        values = aggregations.aggregation(chosen.aggregation, alpha=chosen.alpha)(self.scan.counted(self.tally))
-        return aggregations.ranking(values[label], self.tally.occurrences[label])[: chosen.top_k].tolist()
+        values = aggregation(chosen.aggregation).score(self.scan.counted(self.tally), chosen.alpha)
+        return ranking(values[label], self.tally.occurrences[label])[: chosen.top_k].tolist()
 
 
 def play(
@@ -65,21 +66,23 @@ def play(
     chosen: Settings,
     truth: np.ndarray,
     *,
-    gains: np.ndarray | None = None,
+    values: np.ndarray | None = None,
     scan: Scan | None = None,
 ) -> Played:
     """Plan rounds and answer them from ``truth``, which says of each occurrence whether it is an anchor."""
     number = {
-        (int(d), int(p)): i
+        (int(d), (int(p),)): i
         for i, (d, p) in enumerate(zip(collection.occurrence_document, collection.occurrence_position, strict=True))
     }
     played = Played(collection.tally(), scan or Scan(collection, chosen))
     while (round_ := played.scan.next_round(played.tally)) is not None:
-        tested = [number[u.document, p] for u in round_.units for p in u.positions if p != EMPTY]
+        asked = [EMPTY_ANCHOR if p == EMPTY else number[u.document, p] for u in round_.units for p in u.positions]
+        assert round_.occurrences.tolist() == asked, "the numbers of a round are not those of its units"
+        tested = [occurrence for occurrence in asked if occurrence != EMPTY_ANCHOR]
         labels = collection.predictions.labels[collection.occurrence_document[tested]]
         terms = collection.occurrence_term[tested].astype(np.int64)
-        gain = None if gains is None else gains[tested]
-        played.tally = played.tally.observe(labels, terms, truth[tested], gain)
+        value = None if values is None else values[tested]
+        played.tally = played.tally.observe(labels, terms, truth[tested], value)
         for label, term, n in round_.skips:
             played.tally = played.tally.skip(np.array([label]), np.array([term]), np.array([n]))
         played.rounds.append(round_)

@@ -78,7 +78,7 @@ def test_judging_the_tokens_of_an_arena_finds_the_words_of_a_scan(
     run = Run(read_texts(arena.texts), arena.predictor, CorpusPerturbator(top_n=settings.top_n), settings)
     *_, last = run.snapshots()
     scanned = {label: [term.term for term in one.terms] for label, one in last.explanations.items()}
-    assert arena.lists({"verdicts": verdicts}) == {"gain": scanned}
+    assert arena.lists({"verdicts": verdicts}) == {"total": scanned}
     assert (cost.predictor_texts, cost.tests) == (last.cost.predictor_texts, len(verdicts))
     for label, terms in scanned.items():
         quality = arena.quality(label, terms, "some")

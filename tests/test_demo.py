@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from anchorscope import registry
 from anchorscope.cli import main
 from anchorscope.demo import reviews, train
 from anchorscope.errors import MissingPackageError
@@ -23,9 +22,9 @@ def corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """The quickest perturbator in the place of the default one."""
 
     def choose_corpus(texts: object, *, top_n: int) -> tuple[object, None]:
-        return registry.resolve("perturbator", "corpus")(top_n=top_n), None
+        return choose.named_perturbator("corpus", top_n=top_n), None
 
-    monkeypatch.setattr(choose, "choose_perturbator", choose_corpus)
+    monkeypatch.setattr("anchorscope.cli.demo.choose_perturbator", choose_corpus)
 
 
 def test_reviews_are_two_halves_of_both_labels() -> None:

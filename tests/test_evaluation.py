@@ -48,7 +48,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> KeptRun:
 def make_kept(folder: Path, **settings) -> KeptRun:
     run = make_run(reviews(80), folder=folder, **settings)
     finish(run)
-    run.result().save(folder)
     return kept_run(folder, read_texts(reviews(80)), predictor())
 
 
@@ -198,9 +197,8 @@ def test_rankings_are_those_of_the_counts(kept: KeptRun) -> None:
 def test_an_evaluation_asks_no_more_than_the_run_did(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     texts = reviews(900, seed=2)
-    run = make_run(texts, folder=folder, strategy="race", aggregation="gain", test="fixed", max_samples=4)
+    run = make_run(texts, folder=folder, strategy="race", aggregation="total", test="fixed", max_samples=4)
     finish(run)
-    run.result().save(folder)
     one = kept_run(folder, read_texts(texts), predictor())
     found = evaluate([one])
     assert found.texts <= one.result.cost.predictor_texts
@@ -230,7 +228,6 @@ def test_runs_of_other_documents_or_models_are_not_averaged(
 ) -> None:
     run = make_run(texts, model=model, folder=tmp_path, seed=1)
     finish(run)
-    run.result().save(tmp_path)
     with pytest.raises(InputError, match=told):
         evaluate([kept, kept_run(tmp_path, read_texts(texts), model)])
 
@@ -240,10 +237,10 @@ def test_the_lists_of_a_race_are_those_of_top(tmp_path: Path, capsys: pytest.Cap
     from anchorscope.cli import main
 
     one = make_kept(
-        tmp_path, strategy="race", aggregation="gain", test="fixed", max_samples=4, budget=Budget(max_model_calls=250)
+        tmp_path, strategy="race", aggregation="total", test="fixed", max_samples=4, budget=Budget(max_model_calls=250)
     )
     assert 0 < one.result.cost.tests < one.tally.occurrences.sum()
-    for name in ("gain", "h"):
+    for name in ("total", "h"):
         assert main(["top", str(tmp_path), "--aggregation", name, "--label", "yes", "--format", "json"]) == 0
         listed = [row["term"] for row in json.loads(capsys.readouterr().out)["terms"]]
         assert lists.by_aggregation(one, "yes", name)[:4] == listed
@@ -413,15 +410,15 @@ def test_documents_are_found_by_any_name(command: Path, tmp_path: Path) -> None:
 
 
 def test_the_perturbator_computes_where_it_is_told(command: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from anchorscope.perturbators import choose
+    from anchorscope.cli import evaluate as command_line
 
-    devices, named = [], choose.named_perturbator
+    devices, named = [], command_line.named_perturbator
 
     def watched(spec: str, *, top_n: int, device: str = "cpu") -> object:
         devices.append(device)
         return named(spec, top_n=top_n)
 
-    monkeypatch.setattr(choose, "named_perturbator", watched)
+    monkeypatch.setattr(command_line, "named_perturbator", watched)
     assert asked(command / "run", "--removal", "fill", "--label", "yes", "--device", "cuda:1") == 0
     assert devices == ["cuda:1"]
 

@@ -51,7 +51,7 @@ def test_the_constructor_stores_what_it_is_given() -> None:
     settings, perturbator = {"delta": 0.2}, MaskTokenPerturbator()
     given = {"top_k": 3, "random_state": 7, "labels": ["a", "b"], "only": ["a"], "perturbator": perturbator}
     given |= {"preset": "paper", "settings": settings, "workers": 2, "max_seconds": 1.0, "max_model_calls": 9}
-    given |= {"patience": Retry(tries=3), "keep_texts": False}
+    given |= {"backend": "local", "retry": Retry(tries=3), "keep_texts": False}
     made = Explainer("no model yet", **given)
     assert set(given) | {"model"} == set(inspect.signature(Explainer.__init__).parameters) - {"self"}
     assert all(getattr(made, name) is value for name, value in given.items())
@@ -93,7 +93,7 @@ def test_unknown_names_list_near_misses(given: dict, words: str) -> None:
         ({"alpha": 0}, "--alpha"),
         ({"filter": "sound", "aggregation": "base"}, "--filter sound knows no bound"),
         ({"filter": "optimistic", "aggregation": "base"}, "--filter optimistic knows no pseudo-score"),
-        ({"keep": "own", "aggregation": "gain"}, "--keep own"),
+        ({"keep": "own", "aggregation": "total"}, "--keep own"),
         ({"max_samples": 0}, "--max-samples"),
     ],
 )
@@ -166,7 +166,7 @@ def test_training_texts_are_those_of_av5() -> None:
         ({"only": 1}, "only must be a list of names, not 1"),
         ({"only": [1]}, r"names of labels are strings, and 1 is none; write only=\['1'\]"),
         ({"labels": [0, 1]}, "names of labels are strings"),
-        ({"patience": 3}, "patience must be a Retry, not 3"),
+        ({"retry": 3}, "retry must be a Retry, not 3"),
     ],
 )
 def test_an_argument_of_another_kind_is_refused_in_one_sentence(given: dict, words: str) -> None:
@@ -213,6 +213,7 @@ def test_the_anchors_of_one_document() -> None:
     """ "yes" iff great occurs, removal; words with spans, punctuation left out."""
     found = explainer(settings={"test": "kl", "max_samples": 200}).anchors("a great, great film")
     assert found.label == "yes" and found.probability == 1.0
+    assert found.probabilities == {"no": 0.0, "yes": 1.0}
     assert [(w.word, w.span) for w in found.words] == [
         ("a", (0, 1)),
         ("great", (2, 7)),
@@ -277,10 +278,10 @@ def test_one_document_is_tested_with_the_settings_that_are_given(cap: int) -> No
 
 
 def test_one_document_keeps_what_is_given_to_keep() -> None:
-    """Under ``own`` the word under test is in every sample, so that there is nothing to gain from."""
+    """Under ``own`` the word under test is in every sample, so that there is no value to read."""
     given = {"keep": "own"}, {"weight": "fragile"}
     found = [explainer(settings=settings).anchors("a great film") for settings in given]
-    assert not any(word.gain for word in found[0].words) and any(word.gain for word in found[1].words)
+    assert not any(word.value for word in found[0].words) and any(word.value for word in found[1].words)
 
 
 def test_one_document_is_a_text() -> None:

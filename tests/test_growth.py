@@ -13,7 +13,7 @@ from benchmarks import growth, settled
 
 @pytest.fixture
 def judged() -> settled.Judged:
-    """Forty short documents of two labels; the gain of an occurrence is a hundredth of its number."""
+    """Forty short documents of two labels; the value of an occurrence is a hundredth of its number."""
     chances = np.random.default_rng(0)
     texts = [" ".join(chances.choice(list("abcdefgh"), chances.integers(1, 6))) for _ in range(40)]
     documents = [Document(f"{number:02}", text) for number, text in enumerate(texts)]
@@ -22,7 +22,7 @@ def judged() -> settled.Judged:
     return settled.Judged(made, np.arange(len(made.occurrence_term)) / 100)
 
 
-def test_a_grown_collection_has_the_words_and_gains_of_its_originals(judged: settled.Judged) -> None:
+def test_a_grown_collection_has_the_words_and_values_of_its_originals(judged: settled.Judged) -> None:
     small = judged.collection
     large, originals = settled.grown(judged, 2000, seed=1)
     assert abs(len(large.occurrence_term) - 2000) < 200
@@ -33,8 +33,8 @@ def test_a_grown_collection_has_the_words_and_gains_of_its_originals(judged: set
         assert (large.occurrence_term[here] == small.occurrence_term[there]).all()
         label = large.predictions.labels[copy]
         assert label == small.predictions.labels[original]
-        np.add.at(totals[label], small.occurrence_term[there], judged.gain[there])
-    np.testing.assert_allclose(settled.true_gains(judged, originals), totals)
+        np.add.at(totals[label], small.occurrence_term[there], judged.value[there])
+    np.testing.assert_allclose(settled.true_totals(judged, originals), totals)
     same, itself = settled.grown(judged, len(small.occurrence_term), seed=1)
     assert itself.tolist() == list(range(40))
     assert (same.occurrence_term == small.occurrence_term).all()

@@ -1,4 +1,4 @@
-"""Imports point one way, the method needs nothing but numpy, and the public names are what they say."""
+"""Imports keep to the table of rooms, the method needs nothing but numpy, and the public names are what they say."""
 
 from __future__ import annotations
 
@@ -12,19 +12,12 @@ from pathlib import Path
 import pytest
 
 import anchorscope
+from anchorscope.rooms import ROOMS, VALUES, directions
 
 PACKAGE = Path(anchorscope.__file__).parent
-
-VALUES = {"types", "errors", "devices"}
-METHOD = {"registry", "read", "words", "streams", "anchor", "tally", "scores", "bounds", "fills", "aopc", "answers"}
-METHOD |= {"posterior", "progress", "credit", "recount", "hiding", "folders", "lexicon", "ranges", "cut"}
-PLANS = {"reading", "schedule", "settings", "collection", "holders", "scan", "race", "ledger", "evidence", "patience"}
-PLANS |= {"rows", "tables", "journal", "finished", "standings"}
-ADAPTERS = {"predictors", "perturbators", "backends", "embedded_model"}
-RUNS = {"run", "result", "estimate"}
-DOORS = {"explainer", "report", "demo", "testing", "evaluation", "reproduction"}
-RANKS = [VALUES, METHOD, PLANS, RUNS | ADAPTERS, DOORS, {"cli"}]
-"""From the bottom up, as STYLE's room plan has it: a file imports from its own rank or from one below."""
+BY_NAME = {room.name: room for room in ROOMS}
+PURE = {"types", "errors", "registry", "text", "sampling", "scoring", "settings", "planning", "rooms"}
+"""The rooms of the method: no model, no clock, no randomness that is not handed over."""
 
 
 def parts() -> Iterator[tuple[str, Path]]:
@@ -66,39 +59,50 @@ def _target(module: str, name: str) -> str:
     return f"{module}.{name}" if module.startswith("anchorscope") and is_file else module
 
 
-def rooms(path: Path, *, lazily: bool = False) -> set[str]:
-    """The rooms of this package that a file imports from."""
-    return {name.split(".")[1] for name in imported(path, lazily=lazily) if name.startswith("anchorscope.")}
+def rooms(path: Path) -> set[str]:
+    """The rooms of this package that a file imports from, be it inside a function."""
+    return {name.split(".")[1] for name in imported(path, lazily=True) if name.startswith("anchorscope.")}
 
 
-def rank(room: str) -> int:
-    return next(number for number, members in enumerate(RANKS) if room in members)
+# --- rooms ---
 
 
-def test_every_file_has_its_place_in_the_plan() -> None:
-    placed = set().union(*RANKS)
-    assert {room for room, _ in parts()} <= placed, "a new file: add it to RANKS (and to the room plan)"
+def test_every_file_is_in_a_room_of_the_table() -> None:
+    assert {room for room, _ in parts()} == set(BY_NAME), "a new room: add it to anchorscope/rooms.py"
 
 
-@pytest.mark.parametrize(
-    ("page", "begin"), [("README.md", "```\nanchorscope/"), ("docs/design.md", "    types errors devices")]
-)
-def test_every_file_is_on_the_map(page: str, begin: str) -> None:
-    """The one of the README says what is in a file, that of the design what it may import."""
-    text = (PACKAGE.parent / page).read_text(encoding="utf-8").partition(begin)
-    names = set(re.findall(r"\w+", (begin + text[2]).partition("\n## ")[0]))
-    assert {room for room, _ in parts()} <= names
-
-
-def test_imports_point_one_way() -> None:
-    """Lazy ones as well: a function that reaches up is no better than a module that does."""
+def test_a_room_imports_what_the_table_says() -> None:
+    """Lazy imports as well: a function that reaches up is no better than a module that does."""
     wrong = [
         f"{path.relative_to(PACKAGE)} -> {other}"
         for room, path in parts()
-        for other in rooms(path, lazily=True)
-        if rank(other) > rank(room)
+        for other in rooms(path)
+        if other not in {room, *VALUES, *BY_NAME[room].may_import}
     ]
     assert not wrong
+
+
+def test_the_table_names_rooms_that_there_are_and_has_no_circle() -> None:
+    def below(name: str, above: tuple[str, ...] = ()) -> None:
+        assert name not in above, " -> ".join((*above, name))
+        for other in BY_NAME[name].may_import:
+            below(other, (*above, name))
+
+    for name in BY_NAME:
+        below(name)
+
+
+def test_the_table_allows_nothing_that_nobody_uses() -> None:
+    used: dict[str, set[str]] = {name: set() for name in BY_NAME}
+    for room, path in parts():
+        used[room] |= rooms(path)
+    assert not [(room.name, other) for room in ROOMS for other in room.may_import if other not in used[room.name]]
+
+
+def test_a_room_says_what_comes_in_and_what_it_may_import() -> None:
+    for path in sorted(PACKAGE.glob("*/__init__.py")):
+        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        assert len(said.splitlines()) >= 2, path
 
 
 def test_there_is_no_circle_of_imports() -> None:
@@ -121,30 +125,70 @@ def test_there_is_no_circle_of_imports() -> None:
         visit(name, ())
 
 
-@pytest.mark.parametrize("room", sorted(VALUES | METHOD))
+def the_map(page: str) -> list[str]:
+    text = (PACKAGE.parent / page).read_text(encoding="utf-8")
+    found = re.search(r"```\nanchorscope/\n(.*?)```", text, re.DOTALL)
+    assert found, f"{page} has no map"
+    return found.group(1).rstrip().splitlines()
+
+
+def test_the_map_of_the_readme_has_every_room_on_a_screen() -> None:
+    """The names stand in front of a line's description, which two spaces keep apart."""
+    lines = the_map("README.md")
+    assert len(lines) <= 20
+    names = [re.split(r"\s{2,}", line.strip())[0].split() for line in lines]
+    assert sorted(name.rstrip("/") for line in names for name in line) == sorted({*BY_NAME} - {"rooms"})
+
+
+def test_the_directions_of_the_design_are_those_of_the_table() -> None:
+    assert "\n".join(the_map("docs/design.md")) == directions()
+
+
+@pytest.mark.parametrize("room", sorted(PURE))
 def test_the_method_is_numpy_and_the_standard_library(room: str) -> None:
-    """No model, no adapter, no clock and no randomness that is not handed over."""
-    names = {name.split(".")[0] for name in imported(PACKAGE / f"{room}.py")}
-    assert names <= set(sys.stdlib_module_names) | {"numpy", "regex", "anchorscope"}
-    assert not names & {"time", "datetime", "random", "threading", "multiprocessing"}
-    assert not rooms(PACKAGE / f"{room}.py", lazily=True) & (ADAPTERS | PLANS | RUNS | DOORS)
+    for place, path in parts():
+        if place == room:
+            names = {name.split(".")[0] for name in imported(path)}
+            assert names <= set(sys.stdlib_module_names) | {"numpy", "regex", "anchorscope"}, path
+            assert not names & {"time", "datetime", "random", "threading", "multiprocessing"}, path
 
 
-def test_the_run_is_handed_its_adapters() -> None:
-    """It imports the local backend, which is its default, and no other adapter."""
-    for room in PLANS | RUNS:
-        found = {
-            name
-            for name in imported(PACKAGE / f"{room}.py", lazily=True)
-            if name.split(".")[1:2] and name.split(".")[1] in ADAPTERS
-        }
-        assert found <= ({"anchorscope.backends.local"} if room == "run" else set()), room
+def test_no_import_is_hidden_in_a_string() -> None:
+    """Nothing but the registry, which is there for it, imports by name from above."""
+    for _, path in parts():
+        source = path.read_text(encoding="utf-8")
+        assert not re.search(r"import_module\(\s*[\"']anchorscope", source), path
 
 
-def test_adapters_do_not_know_the_run() -> None:
-    for room, path in parts():
-        if room in ("predictors", "perturbators"):
-            assert rooms(path, lazily=True) <= VALUES | METHOD | {room}, path
+# --- places that know an idea ---
+
+
+def test_names_of_aggregations_are_compared_nowhere() -> None:
+    """What belongs to an aggregation is a field of it; only its definition and the presets name it."""
+    from anchorscope.scoring.aggregations import AGGREGATIONS
+
+    quoted = "|".join(re.escape(name) for name in AGGREGATIONS if name != "base")
+    pattern = re.compile(rf"""(==|!=|\bin)\s*\(?\s*["']({quoted})["']|["']({quoted})["']\s*(==|!=|in\b)""")
+    found = [
+        f"{path.relative_to(PACKAGE)}: {line.strip()}"
+        for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.js")])
+        if "reproduction" not in path.parts  # the paper's claims are about its aggregations, by name
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if pattern.search(line)
+    ]
+    assert not found
+
+
+def test_the_rule_of_what_a_word_is_stands_in_one_place() -> None:
+    """Patterns and classes of characters that tell letters from signs."""
+    mentions = re.compile(r"\\p\{(L|N|WB|Extended|Emoji)|0-9A-Za-z")
+    places = {
+        path.name
+        for place, path in parts()
+        if place in ("text", "sampling", "planning", "perturbators", "asking")
+        if mentions.search(path.read_text(encoding="utf-8"))
+    }
+    assert places == {"rule.py"}
 
 
 # --- public names ---

@@ -16,18 +16,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from anchorscope.journal.reader import RunReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
+from anchorscope.journal.reader import RunReader
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.planning import race
 from anchorscope.run import Run
-from anchorscope.sampling import fills
-from anchorscope.scoring import aggregations
-from anchorscope.scoring.tally import Tally
+from anchorscope.sampling import engine, fills
+from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
+from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import PRESETS, preset
 from anchorscope.text.read import read_texts
 
@@ -38,8 +38,8 @@ VARIANTS = {
     "tau~": {"tau_tilde": True},
     "tau~, optimistic": {"tau_tilde": True, "filter": "optimistic", "top_k": 2},
     "sound": {"filter": "sound", "top_k": 1},
-    "gain": {"aggregation": "gain", "test": "fixed", "max_samples": 12},
-    "race": {"strategy": "race", "aggregation": "gain", "test": "fixed", "max_samples": 12, "regret": 0.1},
+    "total": {"aggregation": "total", "test": "fixed", "max_samples": 12},
+    "race": {"strategy": "race", "aggregation": "total", "test": "fixed", "max_samples": 12, "regret": 0.1},
 }
 """Settings whose results the laws must hold for; the race starts after a few documents (see ``early_start``)."""
 
@@ -70,8 +70,8 @@ def expected() -> dict[str, dict]:
 @EVERY
 def test_batches_change_nothing(variant: str, expected: dict, monkeypatch) -> None:
     monkeypatch.setattr(fills, "REQUESTS", 5)
-    monkeypatch.setattr(schedule, "PREDICTOR_TEXTS", 3)
-    monkeypatch.setattr(schedule, "SHARED_BLOCK", 0.7)
+    monkeypatch.setattr(engine, "PREDICTOR_TEXTS", 3)
+    monkeypatch.setattr(engine, "SHARED_BLOCK", 0.7)
     assert explained(**of(variant)) == expected[variant]
 
 
@@ -174,7 +174,7 @@ def same(one: Tally, other: Tally) -> bool:
     return all(np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(Tally))
 
 
-@pytest.mark.parametrize("variant", ["plain", "paper's", "gain"])
+@pytest.mark.parametrize("variant", ["plain", "paper's", "total"])
 def test_the_order_of_the_scan_changes_no_tally_where_tau_tilde_is_off(variant: str) -> None:
     whole = tally_of(make_run(**of(variant)))
     for order, round_size in (("confidence-ascending", 1), ("random", 7), ("length", 30)):
@@ -232,15 +232,24 @@ def test_any_text_judges_the_same_alone_and_in_any_place(words: list[str], seed:
 # --- law 2 ---
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "av5", "h", "pr", "base", "pr-inverse", "gain"])
-def test_a_run_made_for_one_aggregation_gives_any_other(name: str, tmp_path: Path) -> None:
+READS = [
+    (name, score)
+    for name in ("sq", "av", "av5", "h", "pr", "base", "pr-inverse", "total", "excess")
+    for score in ("anchor", "banzhaf")
+    if score == "banzhaf" or not AGGREGATIONS[name].is_graded
+]
+"""Every aggregation, with the local scores whose measurements it can read."""
+
+
+@pytest.mark.parametrize(("name", "score"), READS)
+def test_a_run_made_for_one_aggregation_gives_any_other(name: str, score: str, tmp_path: Path) -> None:
     """Terms and scores read from the folder of a run for pr are those of a run for the other."""
-    finish(make_run(folder=tmp_path / "run"))
+    finish(make_run(folder=tmp_path / "run", score=score))
     reader = RunReader(tmp_path / "run")
-    values = aggregations.aggregation(name)(reader.tally())
+    values = aggregation(name).score(reader.tally(), 0.5)
     direct = explained(aggregation=name)["labels"]
     for number, label in enumerate(reader.labels):
-        top = aggregations.ranking(values[number], reader.tally().occurrences[number])[:4]
+        top = ranking(values[number], reader.tally().occurrences[number])[:4]
         expected = [(t["term"], t["score"]) for t in direct[label]["terms"]]
         assert [(reader.terms[t], float(values[number, t])) for t in top] == expected
 
@@ -299,7 +308,7 @@ def test_presets_are_what_the_issue_says(name: str, given: dict) -> None:
 # --- the race ---
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "gain", "pr"])
+@pytest.mark.parametrize("name", ["sq", "av", "total", "pr"])
 def test_a_race_to_the_end_equals_the_scan(name: str) -> None:
     """Regret 0: everything is tested, and the scores are those of the exhaustive scan exactly."""
     given = {"aggregation": name, "test": "fixed", "max_samples": 12}
@@ -309,7 +318,7 @@ def test_a_race_to_the_end_equals_the_scan(name: str) -> None:
         assert found == expected
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "gain", "pr"])
+@pytest.mark.parametrize("name", ["sq", "av", "total", "pr"])
 def test_at_the_end_of_a_race_the_interval_is_the_score(name: str) -> None:
     given = {"aggregation": name, "test": "fixed", "max_samples": 12, "strategy": "race", "regret": 0.0}
     for explanation in explained(**given)["labels"].values():

@@ -39,9 +39,7 @@ class Site:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("live") / "run"
-    run = make_run(folder=folder)
-    finish(run)
-    run.result().save(folder)
+    finish(make_run(folder=folder))
     return folder
 
 

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from anchorscope.journal.reader import RunReader
-from anchorscope.journal.writer import Journal
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import finish, make_run, predictor, reviews
@@ -23,22 +21,24 @@ from runs import finish, make_run, predictor, reviews
 from anchorscope.asking.retry import Retry
 from anchorscope.cli import main, make_parsers
 from anchorscope.errors import RunFolderError
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.writer import Journal
 from anchorscope.report import live, page, view
-from anchorscope.report.view import AGGREGATIONS, embed, page_data, utf16
+from anchorscope.report.view import embed, page_data, utf16
 from anchorscope.result import Result
-from anchorscope.scoring import aggregations
+from anchorscope.scoring.aggregations import AGGREGATIONS
+from anchorscope.scoring.probabilistic import pr
 
 
 def kept(folder: Path, **given: Any) -> Path:
     run = make_run(folder=folder, **given)
     finish(run)
-    run.result().save(folder)
     return folder
 
 
 @pytest.fixture(scope="module", params=["scan", "race"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    given = {"strategy": "race", "aggregation": "gain", "test": "fixed"} if request.param == "race" else {}
+    given = {"strategy": "race", "aggregation": "total", "test": "fixed"} if request.param == "race" else {}
     return kept(tmp_path_factory.mktemp("page") / "run", **given)
 
 
@@ -91,29 +91,43 @@ def test_without_texts_there_are_figures_but_no_documents(tmp_path: Path) -> Non
 
 
 def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Totals are over all candidates, so a term's score does not change when others are left out."""
-    folder = kept(tmp_path / "run")
+    """Scores are over all candidates, so a term's does not change when others are left out."""
+    folder = kept(tmp_path / "run", score="banzhaf")
+    everything = page_data(folder)["terms"]
     monkeypatch.setattr(view, "MOST_TERMS", 5)
     data = page_data(folder)
     run = view.RunReader(folder)
     whole = view._Kept(run)
     assert len(data["terms"]["term"]) == 5 < data["terms"]["n_terms"]
-    orders = [whole.standings.ranking(name, label).tolist() for name in AGGREGATIONS for label in whole.explained]
+    assert {one.name for one in whole.aggregations} == {*AGGREGATIONS}
+    orders = [whole.standings.ranking(one, label).tolist() for one in whole.aggregations for label in whole.explained]
     best = [min(order.index(term) for order in orders if term in order) for term in range(data["terms"]["n_terms"])]
     others = np.delete(best, whole.chosen)
     assert max(np.array(best)[whole.chosen]) <= others.min()
-    column = data["terms"]["labels"][0]
-    pr = aggregations.pr(whole.counted)[0][whole.chosen]
-    q = np.array(column["counted_anchors"]) / column["total_anchors"] / 0.5
-    q -= np.array(column["counted_non_anchors"]) / column["total_non_anchors"]
-    least = abs(column["least_q"])
-    np.testing.assert_allclose((q + least) / (1 + data["terms"]["n_terms"] * least), pr, rtol=1e-6)
+    for label, column in enumerate(data["terms"]["labels"]):
+        for name, scores in column["scores"].items():
+            assert scores == [everything["labels"][label]["scores"][name][i] for i in whole.chosen]
+    np.testing.assert_allclose(
+        data["terms"]["labels"][0]["scores"]["pr"], pr(whole.counted)[0][whole.chosen], rtol=1e-8
+    )
     run.close()
 
 
-def test_every_aggregation_that_the_page_knows_is_one_of_ours() -> None:
-    known = re.findall(r"^  (\w+): \(terms", page.asset("scores.js"), re.MULTILINE)
-    assert sorted(known) == sorted(AGGREGATIONS)
+def test_the_page_offers_every_aggregation_that_fits(folder: Path) -> None:
+    """The run's own first, each with its line of help; a scan here says yes or no, so there are no values to add up."""
+    data = page_data(folder)
+    own, strategy = (data["about"]["settings"][name] for name in ("aggregation", "strategy"))
+    fitting = [one for one in AGGREGATIONS.values() if strategy == "race" or not one.is_graded]
+    offered = data["terms"]["aggregations"]
+    assert offered[0]["name"] == own
+    assert sorted(offered, key=lambda one: one["name"]) == [
+        {"name": one.name, "help": one.help, "graded": one.is_graded}
+        for one in sorted(fitting, key=lambda one: one.name)
+    ]
+    for column in data["terms"]["labels"]:
+        assert {name: len(scores) for name, scores in column["scores"].items()} == {
+            one.name: len(data["terms"]["term"]) for one in fitting
+        }
 
 
 def test_texts_and_samples_are_cut_to_their_budgets(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -235,9 +249,9 @@ def test_what_belongs_to_explain_is_no_option_of_serve(
 
 def test_the_model_of_a_kept_run_is_tried_as_often_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """--model-tries and --model-timeout reach the model that texts are tried on."""
-    patient: list[Retry] = []
-    monkeypatch.setattr("anchorscope.predictors.load_predictor", lambda *_, **__: predictor())
-    monkeypatch.setattr(live, "serve", lambda run, **_: patient.append(run._trial._predictor._patience))
+    retries: list[Retry] = []
+    monkeypatch.setattr("anchorscope.cli.inputs.load_predictor", lambda *_, **__: predictor())
+    monkeypatch.setattr(live, "serve", lambda run, **_: retries.append(run._trial._predictor._retry))
     model = ["--model", "some.skops", "--model-tries", "2", "--model-timeout", "5"]
     assert main(["-q", "serve", str(kept(tmp_path / "run")), *model]) == 0
-    assert patient == [Retry(2, timeout=5.0)]
+    assert retries == [Retry(2, timeout=5.0)]

@@ -21,7 +21,7 @@ from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.perturbators.masked_lm import MaskedLMPerturbator
-from anchorscope.perturbators.windows import Layout, Window, batches, windows
+from anchorscope.perturbators.windows import Layout, Window, batches_of_windows, windows
 from anchorscope.perturbators.wordpieces import WordPieces
 from anchorscope.sampling.fills import pick
 from anchorscope.text.words import split
@@ -302,7 +302,7 @@ class TestWindows:
 
     def test_batches_hold_windows_of_one_padded_length(self) -> None:
         """3 and 14 words make 5 and 16 pieces: padded to 16; 15 words make 17: padded to 32, but 20 is the most."""
-        short, long = batches(self.windows(15, 3, 14, every=3), self.LAYOUT, 64)
+        short, long = batches_of_windows(self.windows(15, 3, 14, every=3), self.LAYOUT, 64)
         assert short.pieces.shape == (2, 16) and long.pieces.shape == (1, 20)
         assert short.attention.sum(axis=1).tolist() == [5, 16]
         assert short.pieces.ravel()[short.masked].tolist() == [4] * 6
@@ -311,13 +311,16 @@ class TestWindows:
     def test_a_smaller_padding_step_pads_less(self) -> None:
         """3, 6 and 7 words make 5, 8 and 9 pieces: padded to 8, 8 and 12 in steps of 4."""
         layout = Layout(pad=0, begin=2, end=3, mask=4, max_pieces=20, padding_step=4)
-        assert [batch.pieces.shape for batch in batches(self.windows(7, 3, 6), layout, 64)] == [(2, 8), (1, 12)]
+        assert [batch.pieces.shape for batch in batches_of_windows(self.windows(7, 3, 6), layout, 64)] == [
+            (2, 8),
+            (1, 12),
+        ]
 
     def test_a_batch_of_long_windows_is_smaller(self) -> None:
         """Four windows of 64 pieces are as large as two of 128."""
         layout = Layout(pad=0, begin=2, end=3, mask=4, max_pieces=128)
         found = windows([["w"] * 126] * 5, [np.arange(126) == 0] * 5, {"w": [9]}, layout)
-        assert [len(batch.pieces) for batch in batches(found, layout, 4)] == [2, 2, 1]
+        assert [len(batch.pieces) for batch in batches_of_windows(found, layout, 4)] == [2, 2, 1]
 
 
 class TestMaskedLM:

@@ -8,17 +8,20 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from anchorscope.journal.reader import RunReader
-from anchorscope.journal.writer import Journal
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope import Explainer, result
 from anchorscope.errors import InputError, ModelFileError, RunFolderError, StorageError
 from anchorscope.journal import writer
+from anchorscope.journal.columns import ROW, packed, unpacked
+from anchorscope.journal.database import FILE
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.writer import Journal
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import load_predictor
 from anchorscope.report.page import write_report
@@ -47,7 +50,6 @@ def test_a_hundred_poison_documents_come_through_or_are_counted(tmp_path: Path) 
     run = Run(read_texts(texts), KeywordPredictor("great"), CorpusPerturbator(), settings, folder=tmp_path / "run")
     finish(run)
     found = run.result()
-    found.save(tmp_path / "run")
     write_report(tmp_path / "run")
     skipped = dict(found.documents["skipped"])
     n_empty, n_long = skipped.pop("empty"), skipped.pop(f"more than {settings.max_words} words")
@@ -102,7 +104,7 @@ def test_a_finding_would_be_found() -> None:
 
 def test_a_journal_with_a_view_in_the_place_of_a_table_is_refused(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run"))
-    with sqlite3.connect(tmp_path / "run" / writer.FILE) as db:
+    with sqlite3.connect(tmp_path / "run" / FILE) as db:
         db.execute("ALTER TABLE texts RENAME TO hidden")
         db.execute("CREATE VIEW texts AS SELECT 1 AS document, 'x' AS text")
     db.close()
@@ -112,8 +114,11 @@ def test_a_journal_with_a_view_in_the_place_of_a_table_is_refused(tmp_path: Path
 
 def test_a_round_that_does_not_fit_the_plan_is_refused(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run"), rounds=2)
-    with sqlite3.connect(tmp_path / "run" / writer.FILE) as db:
-        db.execute("DELETE FROM verdicts WHERE position = -1 AND round = 1")
+    with sqlite3.connect(tmp_path / "run" / FILE) as db:
+        (blob,) = db.execute("SELECT rows FROM measurements WHERE round = 1").fetchone()
+        rows = unpacked(blob)
+        assert (rows["term"] < 0).any()
+        db.execute("UPDATE measurements SET rows = ? WHERE round = 1", (packed(rows[rows["term"] >= 0]),))
     db.close()
     with pytest.raises(RunFolderError, match=r"Round 1 .* holds other tests"):
         finish(make_run(folder=tmp_path / "run", resume=True))
@@ -131,7 +136,7 @@ def test_a_disk_that_is_full_is_said_and_the_run_goes_on_later(tmp_path: Path, m
         db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0] + 5}")
         return db
 
-    monkeypatch.setattr(journal, "_open", nearly_full)
+    monkeypatch.setattr(writer, "_open", nearly_full)
     with pytest.raises(StorageError, match=r"cannot be written \(database or disk is full\).*--resume"):
         finish(make_run(texts, folder=tmp_path / "run"))
     monkeypatch.undo()
@@ -145,12 +150,14 @@ def test_a_disk_that_is_full_is_said_and_the_run_goes_on_later(tmp_path: Path, m
 
 @pytest.mark.parametrize("write", ["result", "report"])
 def test_no_half_file_is_left_behind(write: str, tmp_path: Path, monkeypatch) -> None:
-    run = make_run(folder=tmp_path)
-    finish(run)
+    """A run writes its result at its end, and the report is written from what it left."""
+    if write == "report":
+        finish(make_run(folder=tmp_path))
     monkeypatch.setattr("os.replace", full)
     with pytest.raises(StorageError, match="No space left on device"):
-        run.result().save(tmp_path) if write == "result" else write_report(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {writer.FILE, "lock"}
+        finish(make_run(folder=tmp_path)) if write == "result" else write_report(tmp_path)
+    before = {result.FILE} if write == "report" else set()
+    assert {path.name for path in tmp_path.iterdir()} == {FILE, "lock"} | before
 
 
 def full(*_: object) -> None:
@@ -165,7 +172,6 @@ def test_no_texts_keeps_them_out_of_every_byte(tmp_path: Path) -> None:
     texts = [f"{text} and so great was its ending" for text in reviews(40)]
     run = make_run(texts, folder=tmp_path / "run", min_occurrences=3, keep_texts=False)
     finish(run)
-    run.result().save(tmp_path / "run")
     write_report(tmp_path / "run")
     everything = b"".join(path.read_bytes() for path in (tmp_path / "run").iterdir())
     # A piece of three words is in no word of the list.
@@ -177,22 +183,30 @@ def test_no_texts_keeps_them_out_of_every_byte(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_no_texts_keeps_the_order_of_the_words_out_too(tmp_path: Path) -> None:
-    """With texts, the terms of a document in the order of their positions are its tested words in theirs."""
-    texts = ["great film bad cast dull plot slow fine", "slow dull cast great bad fine plot film"]
+@pytest.mark.parametrize("keep_texts", [True, False])
+def test_a_journal_keeps_the_order_of_the_words_out(keep_texts: bool, tmp_path: Path) -> None:
+    """Nothing in it says where a word stands: what was measured in a document comes in the order of its terms.
 
-    def told(folder: str, keep_texts: bool) -> list[str]:
-        finish(make_run(texts, folder=tmp_path / folder, keep_texts=keep_texts))
-        with sqlite3.connect(tmp_path / folder / writer.FILE) as db:
-            query = "SELECT term FROM verdicts v JOIN terms t ON t.number = v.term WHERE document = ? ORDER BY position"
-            rows = [[t for (t,) in db.execute(query.replace("SELECT term", "SELECT t.term"), (d,))] for d in (0, 1)]
-        db.close()
-        return sorted(" ".join(row) for row in rows)
-
-    assert told("with", True) == sorted(texts)
-    without = told("without", False)
-    assert not set(without) & set(texts)
-    assert [sorted(text.split()) for text in without] == [sorted(text.split()) for text in texts]
+    Both documents have the same words, in another order: of both it says the same.
+    """
+    texts = ["slow great film so great bad cast dull plot", "plot dull so cast bad film great slow great"]
+    finish(make_run(texts, folder=tmp_path / "run", keep_texts=keep_texts))
+    with closing(sqlite3.connect(tmp_path / "run" / FILE)) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        columns = {name for table in tables for _, name, *_ in db.execute(f"PRAGMA table_info({table})")}
+        terms = [term for (term,) in db.execute("SELECT term FROM terms ORDER BY number")]
+        rounds = [unpacked(blob) for (blob,) in db.execute("SELECT rows FROM measurements")]
+        evidence = db.execute("SELECT document, term, ordinal FROM evidence").fetchall()
+    assert not [name for name in (*columns, *ROW.names) if "position" in name]
+    assert {"document", "term", "ordinal"} < {*ROW.names} and len(ROW.names) == 11, "what else names an occurrence?"
+    measured = {0: [], 1: []}
+    for rows in rounds:
+        for document, term, ordinal in rows[["document", "term", "ordinal"]].tolist():
+            measured[document].append(("", *terms)[term + 1] + " " + str(ordinal))
+    expected = ["bad", "cast", "dull", "film", "great", "great", "plot", "slow", "so"]
+    named = [" 0", *(f"{word} {expected[:place].count(word)}" for place, word in enumerate(expected))]
+    assert measured == {0: named, 1: named}
+    assert {ordinal for _, term, ordinal in evidence if terms[term] != "great"} == {0}
 
 
 def test_with_texts_the_same_search_finds_them(tmp_path: Path) -> None:
@@ -227,7 +241,7 @@ def test_texts_are_not_added_or_dropped_on_the_way(first: bool, tmp_path: Path) 
 def test_the_explainer_keeps_no_texts_where_asked(tmp_path: Path) -> None:
     explainer = Explainer(predictor(), keep_texts=False, settings={"min_occurrences": 1, "stop_words": "none"})
     explainer.explain(reviews(), out=tmp_path / "run")
-    assert b"film" in (tmp_path / "run" / writer.FILE).read_bytes()  # a word
+    assert b"film" in (tmp_path / "run" / FILE).read_bytes()  # a word
     reader = RunReader(tmp_path / "run")
     assert not reader.texts()
     reader.close()
@@ -239,11 +253,9 @@ def test_the_explainer_keeps_no_texts_where_asked(tmp_path: Path) -> None:
 def test_a_result_says_whether_there_was_anything_left_to_do(tmp_path: Path) -> None:
     run = make_run(folder=tmp_path / "run", budget=Budget(max_model_calls=100))
     finish(run)
-    run.result().save(tmp_path / "run")
     assert not run.result().finished and not is_finished(tmp_path / "run")
     again = make_run(folder=tmp_path / "run", resume=True)
     finish(again)
-    again.result().save(tmp_path / "run")
     assert again.result().finished and is_finished(tmp_path / "run")
     assert again.kept_result() == Result.load(tmp_path / "run")
 
@@ -258,7 +270,6 @@ def test_a_broken_result_is_no_finished_run(tmp_path: Path) -> None:
 def test_a_finished_run_is_refused_to_another_model(tmp_path: Path) -> None:
     run = make_run(folder=tmp_path / "run")
     finish(run)
-    run.result().save(tmp_path / "run")
     with pytest.raises(RunFolderError, match=r"model .* has changed"):
         make_run(model=KeywordPredictor("great"), folder=tmp_path / "run", resume=True).kept_result()
 

@@ -373,7 +373,7 @@ def test_the_study_of_aggregations_compares_orders(data: Path) -> None:
     texts = [text for text, _ in task.explained(24)]
     model = models.load("logistic-regression", task, models.Workshop(Path()))
     found = aggregations.explain(model, texts, "mask-token", "shared", "kl", 0)
-    ranked = found["positive"]["gain"]["all"]
+    ranked = found["positive"]["total"]["all"]
     assert WEIGHTS[ranked[0]] > 0 and sorted(ranked) == sorted(found["positive"]["sq"]["all"])
 
 

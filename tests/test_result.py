@@ -14,6 +14,7 @@ from anchorscope import registry
 from anchorscope.errors import RunFolderError, UnknownNameError
 from anchorscope.report.notebook import html
 from anchorscope.result import FILE, Result, json_schema, rows, snapshot_to_dict
+from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.types import Explanation, Term
 
 
@@ -32,7 +33,7 @@ def test_a_result_is_read_back_as_it_was_written(result: Result, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"strategy": "race", "aggregation": "gain", "test": "fixed"}, {"labels": ("yes",)}], ids=str
+    "given", [{}, {"strategy": "race", "aggregation": "total", "test": "fixed"}, {"labels": ("yes",)}], ids=str
 )
 def test_a_result_follows_its_schema(given: dict) -> None:
     run = make_run(**given)
@@ -102,7 +103,12 @@ def test_a_run_with_an_aggregation_of_an_outside_author_can_be_saved(tmp_path: P
 
         @staticmethod
         def load():
-            return lambda counts: counts.anchors.astype(float)
+            return Aggregation(
+                name="count",
+                help="the number of anchors",
+                reads="verdicts",
+                score=lambda counts, alpha: counts.anchors.astype(float),
+            )
 
     monkeypatch.setattr(registry, "entry_points", lambda group: [Entry] if group == "anchorscope.aggregation" else [])
     run = make_run(aggregation="count")
@@ -113,7 +119,7 @@ def test_a_run_with_an_aggregation_of_an_outside_author_can_be_saved(tmp_path: P
 def test_a_race_can_show_more_words_than_it_draws(tmp_path: Path, monkeypatch) -> None:
     """--top-k 400 with a race (here: two words drawn and four shown)."""
     monkeypatch.setattr("anchorscope.scoring.forecasts.CONTENDERS", 2)
-    run = make_run(strategy="race", aggregation="gain", test="fixed", max_samples=12)
+    run = make_run(strategy="race", aggregation="total", test="fixed", max_samples=12)
     finish(run)
     run.result().save(tmp_path)
 

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from anchorscope.journal.reader import RunReader
 from runs import PLAIN, WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
 from anchorscope.estimate import estimate
+from anchorscope.journal.reader import RunReader
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.planning.collection import choose
+from anchorscope.result import FILE as RESULT
+from anchorscope.result import Result
 from anchorscope.run import Budget, Run
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor, WeightPredictor
@@ -36,7 +38,7 @@ def test_the_first_snapshot_knows_the_documents_and_nothing_else() -> None:
     assert not first.settled
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "pr", "h", "gain"])
+@pytest.mark.parametrize("name", ["sq", "av", "pr", "h", "total"])
 def test_every_shown_score_lies_in_its_interval(name: str) -> None:
     for snapshot in finish(make_run(aggregation=name)):
         for explanation in snapshot.explanations.values():
@@ -44,7 +46,7 @@ def test_every_shown_score_lies_in_its_interval(name: str) -> None:
                 assert term.interval[0] - 1e-9 <= term.score <= term.interval[1] + 1e-9
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "pr", "gain"])
+@pytest.mark.parametrize("name", ["sq", "av", "pr", "total"])
 def test_what_a_snapshot_calls_settled_is_the_list_of_the_end(name: str) -> None:
     seen = finish(make_run(aggregation=name, top_k=2))
     for snapshot in seen:
@@ -387,3 +389,49 @@ def test_an_outside_predictor_is_checked_too(fault: str) -> None:
 def test_a_result_needs_a_run_that_ran() -> None:
     with pytest.raises(AssertionError, match="snapshots"):
         make_run().result()
+
+
+# --- the result in the folder ---
+
+
+def test_a_run_that_ends_has_written_its_result(tmp_path: Path) -> None:
+    run = make_run(folder=tmp_path / "run")
+    finish(run)
+    assert Result.load(tmp_path / "run").to_dict() == run.result().to_dict()
+    assert run.result().finished
+
+
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_a_run_that_is_watched_no_more_has_written_what_it_knows(rounds: int, tmp_path: Path) -> None:
+    """Before the first test there is nothing to write."""
+    run = make_run(folder=tmp_path / "run")
+    last = finish(run, rounds=rounds)[-1]
+    assert (tmp_path / "run" / RESULT).exists() == (last.cost.tests > 0) == (rounds > 0)
+    if rounds:
+        assert Result.load(tmp_path / "run").to_dict() == run.result().to_dict()
+        assert not run.result().finished
+
+
+def test_an_interrupted_run_has_written_what_it_knows(tmp_path: Path) -> None:
+    class Interrupted(WeightPredictor):
+        n_asked = 0
+
+        def predict(self, texts):
+            self.n_asked += 1
+            if self.n_asked > 9:
+                raise KeyboardInterrupt
+            return super().predict(texts)
+
+    run = make_run(folder=tmp_path / "run", model=Interrupted(WEIGHTS, bias=-0.05))
+    with pytest.raises(KeyboardInterrupt):
+        finish(run)
+    assert Result.load(tmp_path / "run").to_dict() == run.result().to_dict()
+    assert run.result().cost.tests > 0 and not run.result().finished
+
+
+def test_an_outdated_result_is_gone_as_soon_as_a_run_goes_on(tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run"), rounds=2)
+    stream = make_run(folder=tmp_path / "run", resume=True).snapshots()
+    next(stream)
+    assert not (tmp_path / "run" / RESULT).exists()
+    stream.close()

@@ -9,7 +9,7 @@ import pytest
 from golden import FOLDER, assert_golden
 from rich.console import Console
 
-from anchorscope.explainer import LocalAnchor, LocalExplanation
+from anchorscope.local import LocalAnchor, LocalExplanation
 from anchorscope.report import flat, terminal
 from anchorscope.report.local import local_table
 from anchorscope.report.table import block, explanations_table, safe
@@ -173,7 +173,9 @@ def test_progress_lines_are_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_document_with_its_anchors_marked() -> None:
     words = (LocalAnchor("A", (0, 1), False, True, 5, 10, 0.0), LocalAnchor("great", (2, 7), True, False, 49, 50, 0.2))
-    table = local_table(LocalExplanation("A great film", "positive", 0.9, words), 60).plain
+    table = local_table(
+        LocalExplanation("A great film", "positive", {"negative": 0.1, "positive": 0.9}, words), 60
+    ).plain
     assert table.splitlines()[:2] == ["positive · probability 0.900", "A [great] film"]
     assert "●?" in table and "49/50" in table
 

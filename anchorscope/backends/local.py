@@ -10,11 +10,11 @@ import os
 import sys
 from collections.abc import Sequence
 from math import inf
-from numbers import Integral
 from typing import Any
 
 from anchorscope.asking.batches import batches
-from anchorscope.errors import AnchorscopeError, InputError
+from anchorscope.errors import AnchorscopeError
+from anchorscope.settings import check_workers
 from anchorscope.types import Backend, Cost, LocalScore, Measurements, Unit
 
 
@@ -22,12 +22,6 @@ def local_backend(score: LocalScore, workers: int) -> Backend:
     """This process for one worker, a pool of processes for more."""
     check_workers(workers)
     return InProcess(score) if workers == 1 else Processes(score, workers)
-
-
-def check_workers(workers: int) -> None:
-    """Refuse a number of workers that cannot be."""
-    if not isinstance(workers, Integral) or workers < 1:
-        raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
 
 
 class InProcess:

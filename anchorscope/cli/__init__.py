@@ -9,7 +9,7 @@ Data goes to the standard output, everything else to the error output. The exit 
     141  whoever read the output has gone
 
 An option that is not given is absent, so that the defaults are the library's and a setting given by hand goes before
-the preset's. Nothing heavy is imported here, nor by the commands before they run.
+the preset's. A command is loaded when it is named; models bring what they need when they are loaded.
 """
 
 from __future__ import annotations
@@ -18,28 +18,29 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import redirect_stdout
 from difflib import get_close_matches
-from typing import Any, NoReturn, TextIO
+from importlib import import_module
+from typing import Any, NoReturn
 
-from anchorscope.cli import compare, demo, evaluate, explain, export_mlm, report, reproduce, serve, top
+from anchorscope.cli import explain, options
 from anchorscope.errors import AnchorscopeError, InputError
 
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
-Command = Callable[[Mapping[str, Any], TextIO], int]
-COMMANDS: Mapping[str, Command] = {
-    "explain": explain.run,
-    "top": top.run,
-    "compare": compare.run,
-    "evaluate": evaluate.run,
-    "report": report.run,
-    "serve": serve.run,
-    "export-mlm": export_mlm.run,
-    "reproduce": reproduce.run,
-    "demo": demo.run,
+COMMANDS = {
+    "explain": "the top words of each label",
+    "top": "the terms of a kept run, by any aggregation",
+    "compare": "two kept runs: what changed",
+    "evaluate": "how good a kept run's words are",
+    "report": "a kept run as one HTML file",
+    "serve": "the live page of a run",
+    "export-mlm": "the embedded masked language model as a Hugging Face folder",
+    "reproduce": "the paper's experiments",
+    "demo": "explain a classifier of film reviews, trained on the spot",
 }
+"""A file a command: what it does, in a line."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _set_up_streams(given)
         output = sys.stdout
         with redirect_stdout(sys.stderr):  # what a model prints is no data
-            status = COMMANDS[given["command"]](given, output)
+            status = _module(given["command"]).run(given, output)
         output.flush()
     except KeyboardInterrupt:
         print("anchorscope: interrupted", file=sys.stderr)
@@ -66,8 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parse(argv: Sequence[str] | None) -> dict[str, Any]:
     """The options that were given, by name."""
-    parsers = make_parsers()
-    arguments, unread = parsers["anchorscope"].parse_known_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    named = [word for word in words if word in COMMANDS][:1]
+    parsers = make_parsers(named)
+    arguments, unread = parsers["anchorscope"].parse_known_args(words)
     given = vars(arguments)
     if unread:
         parser = parsers[given["command"]]
@@ -78,8 +81,11 @@ def parse(argv: Sequence[str] | None) -> dict[str, Any]:
     return given
 
 
-def make_parsers() -> dict[str, argparse.ArgumentParser]:
-    """The parser of the whole command line, called ``anchorscope``, and those of its commands."""
+def make_parsers(named: Collection[str] = tuple(COMMANDS)) -> dict[str, argparse.ArgumentParser]:
+    """The parser of the whole command line, called ``anchorscope``, and those of its commands.
+
+    Only the named ones get their options, so that the others need not be loaded.
+    """
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     common.add_argument("-q", "--quiet", action="store_true", help="errors only")
     common.add_argument("-v", "--verbose", action="store_true", help="say more, and show where errors come from")
@@ -92,10 +98,28 @@ def make_parsers() -> dict[str, argparse.ArgumentParser]:
     parser.add_argument(
         "--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="show the version and exit"
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for command in (explain, top, compare, evaluate, report, serve, export_mlm, reproduce, demo):
-        command.add_parser(commands, common)
+    commands: Any = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    for name, told in COMMANDS.items():
+        module = _module(name) if name in named else None
+        command = commands.add_parser(
+            name,
+            parents=[common],
+            argument_default=argparse.SUPPRESS,
+            allow_abbrev=False,
+            formatter_class=options.Formatter,
+            help=told,
+            usage=getattr(module, "USAGE", None),
+            description=getattr(module, "DESCRIPTION", None),
+            epilog=getattr(module, "EPILOG", None),
+        )
+        if module is not None:
+            module.add_options(command)
     return {"anchorscope": parser, **commands.choices}
+
+
+def _module(command: str) -> Any:
+    """The file of a command."""
+    return explain if command == "explain" else import_module(f"anchorscope.cli.{command.replace('-', '_')}")
 
 
 class _Parser(argparse.ArgumentParser):

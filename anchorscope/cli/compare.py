@@ -6,27 +6,24 @@ import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from anchorscope.errors import InputError
-
-if TYPE_CHECKING:
-    from anchorscope.types import Explanation
+from anchorscope.report.table import safe
+from anchorscope.result import Result
+from anchorscope.types import Explanation
 
 SIGNS = {"rose": "▲", "fell": "▼", "appeared": "+", "vanished": "-", "stayed": "="}
 
 
-def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+DESCRIPTION = (
+    "What rose, fell, appeared and vanished from one kept run to another. "
+    "anchorscope report RUN --against RUN draws it."
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser = commands.add_parser(
-        "compare",
-        parents=[common],
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        help="two kept runs: what changed",
-        description="What rose, fell, appeared and vanished from one kept run to another. "
-        "anchorscope report RUN --against RUN draws it.",
-    )
     parser.add_argument("before", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument("after", type=Path, metavar="RUN", help="the folder of another")
     parser.add_argument("--json", action="store_true", help="the changes as JSON instead of a table")
@@ -34,8 +31,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Print the changes, and give the exit status."""
-    from anchorscope.report.table import safe
-    from anchorscope.result import Result
 
     before, after = Result.load(given["before"]), Result.load(given["after"])
     shared = [label for label in before.explanations if label in after.explanations]

@@ -7,36 +7,32 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from anchorscope.cli.watch import say, waiting, watch
+from anchorscope.demo import reviews, train
+from anchorscope.perturbators.choose import choose_perturbator
+from anchorscope.planning.collection import LazyWords
+from anchorscope.predictors import as_predictor
+from anchorscope.run import Run, refuse_existing
+from anchorscope.settings import preset
+from anchorscope.text.read import read_texts
+
 NEXT = """\
 Next, your own model:  anchorscope explain reviews.csv --model model.skops --out runs/first
 Other aggregations:    anchorscope top runs/first --aggregation sq
 All options:           anchorscope explain --help"""
 
 
-def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+DESCRIPTION = "Train a classifier on half of 8,530 film reviews, and explain it on the other half."
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser = commands.add_parser(
-        "demo",
-        parents=[common],
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        help="real reviews, a classifier trained on the spot",
-        description="Train a classifier on half of 8,530 film reviews, and explain it on the other half.",
-    )
     parser.add_argument("--out", type=Path, metavar="RUN", help="keep the run in this folder")
-    parser.add_argument("--seed", type=int, metavar="N", help="another seed, another half (0)")
+    parser.add_argument("--seed", type=int, metavar="N", help="another seed, another half")
 
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Train, explain, and give the exit status."""
-    from anchorscope.cli.watch import say, waiting, watch
-    from anchorscope.demo import reviews, train
-    from anchorscope.perturbators.choose import choose_perturbator
-    from anchorscope.planning.collection import LazyWords
-    from anchorscope.predictors import as_predictor
-    from anchorscope.run import Run, refuse_existing
-    from anchorscope.settings import preset
-    from anchorscope.text.read import read_texts
 
     settings = preset("fast", seed=given.get("seed", 0))
     folder = given.get("out")

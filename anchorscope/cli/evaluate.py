@@ -8,36 +8,42 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
+from anchorscope.asking.removals import Removals
 from anchorscope.cli import inputs, options
 from anchorscope.errors import InputError, ModelError, RunFolderError, UnknownNameError
-
-if TYPE_CHECKING:
-    from anchorscope.evaluation.evaluate import Evaluation, LabelEvaluation
-    from anchorscope.evaluation.kept import KeptRun
-    from anchorscope.evaluation.sentences import SentenceEffect
-    from anchorscope.types import Perturbator
+from anchorscope.evaluation.anytime import moments_of, quality
+from anchorscope.evaluation.evaluate import Evaluation, LabelEvaluation, evaluate
+from anchorscope.evaluation.kept import KeptRun, kept_run, sources
+from anchorscope.evaluation.proposals import propose
+from anchorscope.evaluation.sentences import SentenceEffect, measure, parse
+from anchorscope.evaluation.substitutes import named_substitutes
+from anchorscope.perturbators.choose import named_perturbator
+from anchorscope.planning.collection import LazyWords
+from anchorscope.report.flat import cell
+from anchorscope.report.table import counted, safe
+from anchorscope.text.read import CLEANINGS, read_files
+from anchorscope.text.words import term
+from anchorscope.types import Perturbator
 
 FILE = "evaluation.json"
 PROPOSED_TERMS = 10
 SHOWN_TERMS = 6
 
 
-def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+DESCRIPTION = (
+    "Remove the words of a kept run and watch the prediction fall: AOPC^k, beside baselines and an "
+    "oracle. Several runs that differ in their seed give error bands."
+)
+USAGE = (
+    "anchorscope evaluate RUN... [--against NAME] [options]\n"
+    '       anchorscope evaluate RUN --sentence "I was a bit {sad|tired}." [options]'
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser = commands.add_parser(
-        "evaluate",
-        parents=[common],
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        formatter_class=options.Formatter,
-        usage="anchorscope evaluate RUN... [--against NAME] [options]\n"
-        '       anchorscope evaluate RUN --sentence "I was a bit {sad|tired}." [options]',
-        help="how good a kept run's words are",
-        description="Remove the words of a kept run and watch the prediction fall: AOPC^k, beside baselines and an "
-        "oracle. Several runs that differ in their seed give error bands.",
-    )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run")
     group = parser.add_argument_group("documents and model, where they are not where the run says")
     group.add_argument("--docs", nargs="+", metavar="DOCS", help="the documents of the run")
@@ -71,7 +77,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Evaluate, and give the exit status."""
-    from anchorscope.evaluation.sentences import parse
 
     for sentence in given.get("sentence", ()):
         parse(sentence)
@@ -88,8 +93,6 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 
 def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
     """A run with its documents and its model."""
-    from anchorscope.evaluation.kept import kept_run, sources
-    from anchorscope.text.read import read_files
 
     named = sources(folder)
     asked = {**named, **given}
@@ -106,8 +109,6 @@ def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
 
 def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
     """Lists of words side by side."""
-    from anchorscope.evaluation.evaluate import evaluate
-    from anchorscope.evaluation.substitutes import named_substitutes
 
     removal = given.get("removal", "deletion")
     perturbator = _perturbator(kept[0], given) if removal == "fill" else None
@@ -132,9 +133,6 @@ def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) ->
 
 def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
     """What a run showed on its way."""
-    from anchorscope.asking.removals import Removals
-    from anchorscope.evaluation.anytime import moments_of, quality
-    from anchorscope.report.flat import cell
 
     found = []
     for one in kept:
@@ -156,10 +154,6 @@ def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
 
 def _sentences(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
     """What sentences do to the accuracy."""
-    from anchorscope.evaluation.kept import sources
-    from anchorscope.evaluation.proposals import propose
-    from anchorscope.evaluation.sentences import measure
-    from anchorscope.text.read import CLEANINGS
 
     one = kept[0]
     if len(kept) > 1:
@@ -191,8 +185,6 @@ def _sentences(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
 
 def _label_of(one: KeptRun, sentence: str, given: Mapping[str, Any]) -> str:
     """The label that a sentence speaks for: the given one, or the one whose list holds its first alternative."""
-    from anchorscope.evaluation.sentences import parse
-    from anchorscope.text.words import term
 
     if "label" in given:
         if len(given["label"]) > 1:
@@ -219,8 +211,6 @@ def _labels(one: KeptRun, given: Mapping[str, Any]) -> list[str]:
 
 def _perturbator(one: KeptRun, given: Mapping[str, Any]) -> Perturbator:
     """The perturbator that was named, or the run's."""
-    from anchorscope.perturbators.choose import named_perturbator
-    from anchorscope.planning.collection import LazyWords
 
     name = given.get("perturbator", one.perturbator)
     found = named_perturbator(name, top_n=one.settings.top_n, **inputs.chosen(given, ("device",)))
@@ -234,7 +224,6 @@ def _table(evaluation: Evaluation) -> str:
 
 
 def _label_table(one: LabelEvaluation, evaluation: Evaluation) -> str:
-    from anchorscope.report.table import counted, safe
 
     over = f"{counted(one.documents, 'document')}" + (f" of {one.of:,}" if one.documents < one.of else "")
     runs = f", mean of {evaluation.runs} runs" if evaluation.runs > 1 else ""
@@ -252,7 +241,6 @@ def _label_table(one: LabelEvaluation, evaluation: Evaluation) -> str:
 
 
 def _sentence_lines(effect: SentenceEffect) -> str:
-    from anchorscope.report.table import counted, safe
 
     head = (
         f"{safe(effect.sentence)}{'  (proposal)' if effect.proposed else ''}\n"

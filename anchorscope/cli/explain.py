@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from anchorscope.cli import options
 from anchorscope.cli.inputs import (
@@ -17,12 +19,18 @@ from anchorscope.cli.inputs import (
     given_settings,
     given_training,
 )
+from anchorscope.cli.watch import print_table, say, show_kept, waiting, watch
 from anchorscope.errors import InputError, ModelError
-
-if TYPE_CHECKING:
-    from anchorscope.settings import Settings
-    from anchorscope.text.read import Documents
-    from anchorscope.types import Perturbator, Predictor
+from anchorscope.estimate import estimate
+from anchorscope.explainer import Explainer
+from anchorscope.report.local import local_table
+from anchorscope.report.table import counted
+from anchorscope.result import Result
+from anchorscope.run import Budget, is_finished, refuse_existing
+from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT, Settings
+from anchorscope.text.read import Documents, read_files
+from anchorscope.text.words import split
+from anchorscope.types import Perturbator, Predictor
 
 OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle", "device"),
@@ -32,20 +40,15 @@ OF_A_DOCUMENT = {
 }
 """The options that --document has a use for."""
 
+DESCRIPTION = "The words that make a model say what it says: the top terms of each label, while they are found."
+USAGE = (
+    "anchorscope explain DOCS... --model M [--out RUN] [options]\n"
+    "       anchorscope explain --document TEXT --model M [options]"
+)
 
-def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser = commands.add_parser(
-        "explain",
-        parents=[common],
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        formatter_class=options.Formatter,
-        usage="anchorscope explain DOCS... --model M [--out RUN] [options]\n"
-        "       anchorscope explain --document TEXT --model M [options]",
-        help="the top words of each label",
-        description="The words that make a model say what it says: the top terms of each label, while they are found.",
-    )
     group = options.add_documents(parser)
     group.add_argument("--document", metavar="TEXT", help="explain this one text instead: its own anchors")
     options.add_model(parser)
@@ -63,11 +66,6 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 
 
 def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
-    from anchorscope.cli.watch import say, show_kept, waiting, watch
-    from anchorscope.report.table import counted
-    from anchorscope.result import Result
-    from anchorscope.run import Budget, is_finished, refuse_existing
-    from anchorscope.text.read import read_files
 
     settings = given_settings(given)
     folder, resume = given.get("out"), "resume" in given
@@ -99,14 +97,6 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
 
 
 def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
-    import json
-    from dataclasses import asdict
-
-    from anchorscope.cli.watch import print_table
-    from anchorscope.explainer import Explainer
-    from anchorscope.report.local import local_table
-    from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT
-    from anchorscope.text.words import split
 
     if unread := sorted(given.keys() - OF_A_DOCUMENT):
         raise InputError(f"--document explains one text by itself: leave out {_option(unread[0])}.")
@@ -135,9 +125,6 @@ def _dry_run(
     perturbator: Perturbator,
     settings: Settings,
 ) -> int:
-    import json
-
-    from anchorscope.estimate import estimate
 
     try:
         found = estimate(documents, predictor, perturbator, settings, workers=given.get("workers", 1))
@@ -149,10 +136,6 @@ def _dry_run(
 
 def _refuse_other_settings(given: Mapping[str, Any], folder: Path) -> None:
     """A finished run is shown without documents and model, but not for settings that it was not made with."""
-    from dataclasses import fields
-
-    from anchorscope.result import Result
-    from anchorscope.settings import Settings
 
     kept, asked = Result.load(folder).settings, given_settings(given).to_dict()
     by_hand = {field.name for field in fields(Settings)} & given.keys() | ({"labels"} if "label" in given else set())

@@ -9,17 +9,11 @@ from typing import Any, TextIO
 
 from anchorscope.errors import RunFolderError
 
+DESCRIPTION = "Write the embedded masked language model as a Hugging Face folder, weights and tokenizer."
 
-def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser = commands.add_parser(
-        "export-mlm",
-        parents=[common],
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        help="the embedded masked language model as a Hugging Face folder",
-        description="Write the embedded masked language model as a Hugging Face folder, weights and tokenizer.",
-    )
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder that is new or empty")
 
 

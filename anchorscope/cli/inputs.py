@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
+from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
+from anchorscope.cli.watch import say
 from anchorscope.errors import InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from anchorscope.run import Budget, Run
-    from anchorscope.settings import Settings
-    from anchorscope.text.read import Documents
-    from anchorscope.types import Perturbator, Predictor
+from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
+from anchorscope.planning.collection import LazyWords
+from anchorscope.predictors import load_predictor
+from anchorscope.run import Budget, Run
+from anchorscope.settings import Settings, preset
+from anchorscope.text.read import Documents, read_files
+from anchorscope.types import Perturbator, Predictor
 
 READING = ("text_column", "encoding", "clean")
 """The options that say how files are read."""
@@ -21,9 +24,6 @@ READING = ("text_column", "encoding", "clean")
 
 def given_settings(given: Mapping[str, Any]) -> Settings:
     """The preset's settings, with those given by hand."""
-    from dataclasses import fields
-
-    from anchorscope.settings import Settings, preset
 
     by_hand = chosen(given, [field.name for field in fields(Settings)])
     if "label" in given:
@@ -33,7 +33,6 @@ def given_settings(given: Mapping[str, Any]) -> Settings:
 
 def given_training(given: Mapping[str, Any]) -> list[str] | None:
     """The texts of --training, if it was given."""
-    from anchorscope.text.read import read_files
 
     if "training" not in given:
         return None
@@ -42,8 +41,6 @@ def given_training(given: Mapping[str, Any]) -> list[str] | None:
 
 def given_predictor(given: Mapping[str, Any]) -> Predictor:
     """The model of --model, tried again where it fails."""
-    from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
-    from anchorscope.predictors import load_predictor
 
     if "model" not in given:
         raise InputError("Name the model to explain: --model M.")
@@ -54,9 +51,6 @@ def given_predictor(given: Mapping[str, Any]) -> Predictor:
 
 def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator:
     """The perturbator of --perturbator, or the one that suits the documents; says so where that is not the default."""
-    from anchorscope.cli.watch import say
-    from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
-    from anchorscope.planning.collection import LazyWords
 
     if "perturbator" in given:
         return named_perturbator(given["perturbator"], top_n=settings.top_n, **chosen(given, ("device",)))
@@ -77,7 +71,6 @@ def given_run(
     budget: Budget,
 ) -> Run:
     """The run that the options ask for."""
-    from anchorscope.run import Run
 
     sources: dict[str, Any] = {"documents": given["documents"], **chosen(given, ("model", "names", *READING))}
     return Run(

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+
+from anchorscope import registry
+from anchorscope.settings import Settings
 
 PLUGS = {
     "aggregation": "how the values of a term's occurrences become its score",
@@ -35,10 +39,6 @@ class Formatter(argparse.HelpFormatter):
         super().__init__(prog, max_help_position=28, width=100)
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        from dataclasses import asdict
-
-        from anchorscope import registry
-        from anchorscope.settings import Settings
 
         told = action.help
         if action.dest in PLUGS:

@@ -7,17 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from anchorscope.report.page import write_report
 
-def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+DESCRIPTION = "Write a kept run as one HTML file that opens from disk and asks the network nothing."
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser = commands.add_parser(
-        "report",
-        parents=[common],
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        help="a kept run as one HTML file",
-        description="Write a kept run as one HTML file that opens from disk and asks the network nothing.",
-    )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument("--against", type=Path, metavar="RUN", help="another run to stand beside it")
     parser.add_argument("--to", type=Path, metavar="FILE", help="where to write it (report.html in the folder)")
@@ -25,7 +21,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Write the file, print where it is, and give the exit status."""
-    from anchorscope.report.page import write_report
 
     print(write_report(given["run"], out=given.get("to"), against=given.get("against")), file=output)
     return 0

@@ -9,7 +9,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
 from anchorscope.cli import options
-from anchorscope.errors import InputError, MissingPackageError
+from anchorscope.cli.watch import say
+from anchorscope.errors import InputError, MissingPackageError, UnknownNameError
 
 if TYPE_CHECKING:
     from anchorscope.reproduction.driver import Plan
@@ -23,19 +24,14 @@ QUICK: Mapping[str, Any] = {
 }
 """What --quick runs unless told otherwise: minutes on two cores, with the data of the demo."""
 
+DESCRIPTION = (
+    "Run the experiments of the paper, one run after another, and draw its figures and tables. What is "
+    "stored in --out is not run again; a run that was stopped goes on."
+)
 
-def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser = commands.add_parser(
-        "reproduce",
-        parents=[common],
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        formatter_class=options.Formatter,
-        help="the paper's experiments",
-        description="Run the experiments of the paper, one run after another, and draw its figures and tables. What is "
-        "stored in --out is not run again; a run that was stopped goes on.",
-    )
     parser.add_argument("--out", type=Path, metavar="DIR", required=True, help="where runs, figures and tables go")
     parser.add_argument("--quick", action="store_true", help="a small pass of everything, in minutes")
     parser.add_argument("--draw", action="store_true", help="draw what is stored, run nothing")
@@ -61,7 +57,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Run what is missing, draw all that is there, and give the exit status."""
-    from anchorscope.cli.watch import say
     from anchorscope.reproduction import records
     from anchorscope.reproduction.driver import reproduce
     from anchorscope.reproduction.page import write_page
@@ -115,7 +110,6 @@ def plan(given: Mapping[str, Any]) -> Plan:
 
 def _folders(pairs: Any) -> dict[str, Path]:
     """Model names and the folders given for them."""
-    from anchorscope.errors import UnknownNameError
     from anchorscope.reproduction.models import RATES
 
     found = {}

@@ -10,7 +10,17 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TextIO
 
 from anchorscope.cli import inputs, options
+from anchorscope.cli.watch import say, waiting
 from anchorscope.errors import InputError
+from anchorscope.journal.database import FILE
+from anchorscope.journal.reader import RunReader
+from anchorscope.perturbators.choose import named_perturbator
+from anchorscope.planning.collection import LazyWords
+from anchorscope.report.page import write_report
+from anchorscope.report.view import waiting_data
+from anchorscope.run import refuse_existing
+from anchorscope.settings import Settings
+from anchorscope.text.read import read_files
 
 if TYPE_CHECKING:
     from anchorscope.report.live import LiveRun
@@ -21,20 +31,15 @@ OF_A_KEPT_RUN = {
 }
 """The options that a kept run has a use for."""
 
+DESCRIPTION = (
+    "Show a kept run, or explain documents, on a page of this machine: it prints the address. "
+    "With a model, texts can be tried on the page."
+)
+USAGE = "anchorscope serve RUN [--model M] [--port N]\n       anchorscope serve DOCS... --model M [options]"
 
-def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command: those of ``explain``, and where the page is."""
-    parser = commands.add_parser(
-        "serve",
-        parents=[common],
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        formatter_class=options.Formatter,
-        usage="anchorscope serve RUN [--model M] [--port N]\n       anchorscope serve DOCS... --model M [options]",
-        help="the live page of a run",
-        description="Show a kept run, or explain documents, on a page of this machine: it prints the address. "
-        "With a model, texts can be tried on the page.",
-    )
     options.add_documents(parser)
     options.add_model(parser)
     options.add_view(parser)
@@ -50,8 +55,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Serve until interrupted, and give the exit status."""
-    from anchorscope.cli.watch import say
-    from anchorscope.journal.tables import FILE
     from anchorscope.report.live import serve
 
     documents: Sequence[str] = given.get("documents", [])
@@ -70,11 +73,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 
 def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
     """A finished run; with --model, texts can be tried on it."""
-    from anchorscope.journal.reader import RunReader
-    from anchorscope.perturbators.choose import named_perturbator
-    from anchorscope.planning.collection import LazyWords
     from anchorscope.report.live import LiveRun, Trial
-    from anchorscope.settings import Settings
 
     if unread := sorted(given.keys() - OF_A_KEPT_RUN):
         raise InputError(f"The run in {folder} is made: leave out --{unread[0].replace('_', '-')}.")
@@ -96,12 +95,7 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
 
 def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
     """A run that is to be played; without --out it is kept in a scratch folder while the page is open."""
-    from anchorscope.cli.watch import waiting
     from anchorscope.report.live import LiveRun, Trial, UntilStopped
-    from anchorscope.report.page import write_report
-    from anchorscope.report.view import waiting_data
-    from anchorscope.run import refuse_existing
-    from anchorscope.text.read import read_files
 
     settings = inputs.given_settings(given)
     folder = given.get("out", scratch / (Path(given["documents"][0]).stem or "run"))

@@ -10,30 +10,29 @@ import argparse
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from anchorscope.cli import options
+from anchorscope.cli.watch import print_table
 from anchorscope.errors import UnknownNameError
-
-if TYPE_CHECKING:
-    from anchorscope.journal.reader import RunReader
-    from anchorscope.settings import Settings
-    from anchorscope.types import Explanation
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.standings import Standings
+from anchorscope.report import flat
+from anchorscope.report.table import explanations_table
+from anchorscope.result import explanation
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.settings import Settings
+from anchorscope.types import Explanation
 
 FORMATS = ("table", "csv", "md", "json")
 
 
-def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+DESCRIPTION = "The terms of a kept run again, by any aggregation, without calling a model."
+EPILOG = "What is not given is as the run had it."
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser = commands.add_parser(
-        "top",
-        parents=[common],
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        help="the terms of a kept run, by any aggregation",
-        description="The terms of a kept run again, by any aggregation, without calling a model.",
-        epilog="What is not given is as the run had it.",
-    )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
     options.add_view(parser)
     parser.add_argument("--format", metavar="F", help="table, csv, md or json (table)")
@@ -41,10 +40,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Print the terms, and give the exit status."""
-    from anchorscope.cli.watch import print_table
-    from anchorscope.journal.reader import RunReader
-    from anchorscope.report import flat
-    from anchorscope.report.table import explanations_table
 
     form = given.get("format", "table")
     if form not in FORMATS:
@@ -65,8 +60,6 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 
 def _settings(finished: RunReader, given: Mapping[str, Any]) -> Settings:
     """The run's own settings but for what is given; they check that the aggregation makes sense of this run."""
-    from anchorscope.scoring.aggregations import aggregation
-    from anchorscope.settings import Settings
 
     asked = {name: given[name] for name in ("aggregation", "alpha", "top_k") if name in given}
     values = {**finished.meta["settings"], **asked, "filter": "none"}
@@ -88,9 +81,6 @@ def _labels(finished: RunReader, given: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _explanations(finished: RunReader, settings: Settings, labels: Sequence[str]) -> dict[str, Explanation]:
-    from anchorscope.journal.standings import Standings
-    from anchorscope.result import explanation
-    from anchorscope.scoring.aggregations import aggregation
 
     asked = aggregation(settings.aggregation)
     standings = Standings(finished, alpha=settings.alpha, k=settings.top_k)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError
+from anchorscope.journal.database import reading
 from anchorscope.journal.reader import RunReader
-from anchorscope.journal.rows import reading
 from anchorscope.journal.standings import Standings
 from anchorscope.planning.collection import predict
 from anchorscope.result import Result
@@ -63,7 +63,7 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
     with closing(RunReader(folder)) as finished:
         meta, labels = finished.meta, finished.labels
         rows = [*finished.documents(range(int(finished.documents_per_label().sum()))).values()]
-        settings = Settings.from_dict(meta["settings"])
+        settings = finished.settings
         tally = Standings(finished, alpha=settings.alpha, k=settings.top_k).counted
         candidates, moments = finished.terms, tuple(finished.moments())
     result = Result.load(folder)

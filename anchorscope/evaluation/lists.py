@@ -25,8 +25,8 @@ from anchorscope.evaluation.attributions import top
 from anchorscope.evaluation.greedy import greedy
 from anchorscope.evaluation.kept import KeptRun
 from anchorscope.evaluation.linear import count_times_weight
-from anchorscope.scoring.aggregation import ranking
 from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.tally import ranking
 
 CHEAP = ("random", "frequent", "base", "pr-inverse")
 """Compared with unless told otherwise; none of them asks the model anything to be made."""

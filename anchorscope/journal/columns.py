@@ -28,7 +28,7 @@ ROW = np.dtype(
         ("agreements", "<i4"),
         ("samples", "<i4"),
         ("calls", "<i4"),
-        ("threshold", "<f4"),
+        ("threshold", "<f8"),
         ("value", "<f8"),
         ("variance", "<f8"),
     ]

@@ -1,7 +1,7 @@
 """A run folder, read without documents or model: while the run goes on, or long after.
 
 Nothing is locked and nothing is written. A folder may come from elsewhere: what is wrong with it is a RunFolderError
-(``tables.py``, ``rows.py``), here or at any later question.
+(``database.py``), here or at any later question.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError
 from anchorscope.journal.columns import Rows
-from anchorscope.journal.rows import (
+from anchorscope.journal.counted import CountedMeasurements
+from anchorscope.journal.database import (
+    FILE,
+    check_tables,
+    connect,
     defensive,
     of_kinds,
     read_all_rounds,
@@ -28,8 +32,6 @@ from anchorscope.journal.rows import (
     read_round,
     reading,
 )
-from anchorscope.journal.tables import FILE, check_tables, connect
-from anchorscope.journal.verdicts import Verdicts
 from anchorscope.planning.plan import priorities
 from anchorscope.scoring.forecasts import RunningSums
 from anchorscope.scoring.tally import Tally
@@ -66,6 +68,7 @@ class RunReader:
         with reading(self._folder):
             self.terms = tuple(str(term) for term, _ in terms)
             self._training = np.array([training for _, training in terms], np.int64)
+            self.settings = Settings.from_dict(self.meta["settings"])
             _check_meta(self.meta)
 
     def close(self) -> None:
@@ -92,7 +95,7 @@ class RunReader:
     @property
     def is_race(self) -> bool:
         """Whether words count the documents of a prefix, so that scores are estimates."""
-        return bool(self.meta["settings"]["strategy"] == "race")
+        return self.settings.strategy == "race"
 
     def _before_any_test(self) -> Tally:
         zero = Tally.zero(len(self.labels), len(self.terms))
@@ -100,15 +103,14 @@ class RunReader:
             zero.occurrences[label, term], zero.documents[label, term] = occurrences, documents
         return replace(zero, training=self._training)
 
-    def _counted_verdicts(self) -> Verdicts:
+    def _counted_verdicts(self) -> CountedMeasurements:
         """All that a scan measured; of a race, what is within the prefix of its word."""
-        rule = Settings.from_dict(self.meta["settings"]).empty_anchor_rule
-        verdicts = Verdicts.of(self._rows, self._predicted, rule)
+        verdicts = CountedMeasurements.of(self._rows, self._predicted, self.settings.empty_anchor_rule)
         if not self.is_race:
             return verdicts
         keys = [str(key) for (key,) in self._db.execute("SELECT key FROM documents ORDER BY number")]
         prefixes = {(label, term): n for label, term, n in self._db.execute("SELECT * FROM prefixes")}
-        return verdicts.within(prefixes, priorities(self.meta["settings"]["seed"], keys))
+        return verdicts.within(prefixes, priorities(self.settings.seed, keys))
 
     @defensive
     def verdicts_by_round(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]]:
@@ -209,7 +211,7 @@ class RunReader:
         of_label -= self._per_label("SELECT label, sum(n) FROM skips GROUP BY label")
         tested = self._rows[self._rows["term"] >= 0]
         of_label -= np.bincount(self._predicted[tested["document"]], minlength=len(self.labels))
-        explained = self.meta["settings"]["labels"] or self.labels
+        explained = self.settings.labels or self.labels
         return int(sum(n for name, n in zip(self.labels, of_label.tolist()) if name in explained))
 
     def _per_label(self, query: str) -> NDArray[np.int64]:
@@ -221,7 +223,6 @@ class RunReader:
 
 def _check_meta(meta: Mapping[str, Any]) -> None:
     """What everybody reads of a run is there, and of its kind."""
-    Settings.from_dict(meta["settings"])
     if not isinstance(meta["texts"], bool):
         raise TypeError("whether texts are kept is neither true nor false")
     for part in ("model", "perturbator"):

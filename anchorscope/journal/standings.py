@@ -17,11 +17,10 @@ from anchorscope.journal.reader import RunReader
 from anchorscope.planning.plan import Standing
 from anchorscope.planning.race import forecast_standing
 from anchorscope.scoring import bounds
-from anchorscope.scoring.aggregation import Aggregation, Scores, ranking
+from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import AGGREGATIONS
 from anchorscope.scoring.forecasts import LabelForecast, RunningSums, expected_tally, label_forecasts
-from anchorscope.scoring.tally import Tally
-from anchorscope.settings import Settings
+from anchorscope.scoring.tally import Scores, Tally, ranking
 
 
 class Standings:
@@ -31,7 +30,7 @@ class Standings:
         self._run = run
         self._alpha = alpha
         self._k = k
-        self._settings = Settings.from_dict(run.meta["settings"])
+        self._settings = run.settings
         self.is_race = run.is_race
         self.tally = run.tally()
         self._n_rounds = len(run.closed_rounds())

@@ -1,7 +1,7 @@
-"""What a run writes down, and how it goes on: one transaction a round into the tables of ``tables.py``.
+"""What a run writes down, and how it goes on: one transaction a round into the tables of ``database.py``.
 
 A kill at any point loses at most the round in flight, or the piece of predictions. A lock file lets one process write
-at a time; readers (``finished.py``) need none. No text of a document is stored, but for the evidence of shown terms and
+at a time; readers (``reader.py``) need none. No text of a document is stored, but for the evidence of shown terms and
 the documents that it comes from; and not even those where the run was asked to keep no texts.
 """
 
@@ -19,8 +19,18 @@ import numpy as np
 
 from anchorscope.errors import RunFolderError, StorageError
 from anchorscope.journal.columns import Rows, packed
-from anchorscope.journal.rows import defensive, of_kinds, read_costs, read_meta, read_round
-from anchorscope.journal.tables import FILE, check_tables, connect, make_tables, unopened
+from anchorscope.journal.database import (
+    FILE,
+    check_tables,
+    connect,
+    defensive,
+    make_tables,
+    of_kinds,
+    read_costs,
+    read_meta,
+    read_round,
+    unopened,
+)
 from anchorscope.planning.collection import Collection, Predictions
 from anchorscope.planning.plan import Skips
 from anchorscope.types import Cost, Document

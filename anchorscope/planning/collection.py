@@ -24,7 +24,8 @@ from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
 from anchorscope.text.cut import cut
 from anchorscope.text.ragged import ranges
-from anchorscope.text.words import split, stop_words, term, words_of
+from anchorscope.text.rule import words_in
+from anchorscope.text.words import split, stop_words, term
 from anchorscope.types import EMPTY, Document, Positions, Predictor, Unit, Words
 
 CONFIDENCE_DIGITS = 6
@@ -335,7 +336,7 @@ def _count(texts: Sequence[str], chosen: Sequence[str]) -> NDArray[np.int64]:
     """How often each chosen term occurs in some texts."""
     written: Counter[str] = Counter()
     for text in texts:
-        written.update(words_of(text))
+        written.update(words_in(text))
     counts: Counter[str | None] = Counter()
     for word, n in written.items():
         counts[term(word)] += n
@@ -344,7 +345,7 @@ def _count(texts: Sequence[str], chosen: Sequence[str]) -> NDArray[np.int64]:
 
 def _is_longer(text: str, max_words: int) -> bool:
     """Whether a text has more words than that; most have not even as many characters, and are not cut for it."""
-    return len(text) > max_words and len(words_of(text)) > max_words
+    return len(text) > max_words and len(words_in(text)) > max_words
 
 
 def _priority(seed: int, key: str) -> bytes:

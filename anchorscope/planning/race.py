@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.inverted_index import InvertedIndex
 from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, Standing, priorities
-from anchorscope.scoring.aggregation import ranking
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.forecasts import LEVEL, LabelForecast, RunningSums, expected_tally, label_forecasts
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings
 
 START = 256

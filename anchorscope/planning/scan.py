@@ -24,10 +24,9 @@ from anchorscope.planning.collection import Collection
 from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, Standing
 from anchorscope.sampling.draws import uniforms
 from anchorscope.scoring import bounds
-from anchorscope.scoring.aggregation import ranking, ratio
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.probabilistic import pseudo_counts
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.tally import Tally, ranking, ratio
 from anchorscope.settings import Settings
 
 

@@ -11,7 +11,6 @@ from anchorscope import registry
 from anchorscope.asking.answers import brief
 from anchorscope.errors import AnchorscopeError, InputError, ModelFileError
 from anchorscope.predictors.function import FunctionPredictor
-from anchorscope.predictors.huggingface import PipelinePredictor, is_pipeline
 from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.scikit import ScikitPredictor
@@ -28,7 +27,9 @@ def adapted(
         if labels is not None and given_names(labels) != tuple(model.labels):
             raise InputError(f"{model.name} has labels of its own ({', '.join(model.labels)}); leave out the others.")
         return model
-    if is_pipeline(model):
+    if _is_pipeline(model):
+        from anchorscope.predictors.huggingface import PipelinePredictor
+
         return PipelinePredictor(model, labels, name=name, fingerprint=fingerprint)
     if hasattr(model, "predict_proba") or (hasattr(model, "predict") and hasattr(model, "classes_")):
         return ScikitPredictor(model, labels, name=name, fingerprint=fingerprint)
@@ -50,6 +51,11 @@ def from_module(spec: str, options: ModelOptions) -> Predictor:
     except Exception as error:
         raise ModelFileError(f"The module of {spec!r} fails when it is imported: {brief(error)}.") from error
     return adapted(model, options.labels, spec)
+
+
+def _is_pipeline(model: Any) -> bool:
+    """Whether this is a Hugging Face pipeline, told without importing transformers."""
+    return callable(model) and all(hasattr(model, part) for part in ("task", "model", "tokenizer"))
 
 
 def put_current_folder_on_path(place: int) -> None:

@@ -201,11 +201,6 @@ def _copy(tensor: Any) -> Callable[[], NDArray[np.float64]]:
     return copied
 
 
-def is_pipeline(model: Any) -> bool:
-    """Whether this is a Hugging Face pipeline, told without importing transformers."""
-    return callable(model) and all(hasattr(model, part) for part in ("task", "model", "tokenizer"))
-
-
 def _read(folder: Path) -> tuple[Any, Any]:
     """Model and tokenizer, once it is clear that the folder holds both whole."""
     model, tokenizer, missing = load(folder, "AutoModelForSequenceClassification", "Hugging Face sequence classifier")

@@ -29,14 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import registry, result
+from anchorscope.journal.database import reading
 from anchorscope.journal.reader import RunReader
-from anchorscope.journal.rows import reading
 from anchorscope.journal.standings import Standings
 from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.forecasts import LEVEL
-from anchorscope.settings import Settings
+from anchorscope.settings import Settings, score_is_graded
 from anchorscope.text.words import spans, split, terms
 from anchorscope.types import Cost, Snapshot
 
@@ -158,7 +158,7 @@ class _Kept:
 
     def __init__(self, run: RunReader) -> None:
         self.run = run
-        self.settings = Settings.from_dict(run.meta["settings"])
+        self.settings = run.settings
         self.explained = [i for i, name in enumerate(run.labels) if name in (self.settings.labels or run.labels)]
         self.rounds = run.closed_rounds()
         self.standings = Standings(run, alpha=self.settings.alpha, k=self.settings.top_k)
@@ -168,7 +168,7 @@ class _Kept:
     @cached_property
     def aggregations(self) -> list[Aggregation]:
         """Those that what was measured can feed; the run's own comes first."""
-        is_graded = registry.resolve("score", str(self.settings.score)).is_graded
+        is_graded = score_is_graded(str(self.settings.score))
         every = [aggregation(name) for name in registry.names("aggregation")]
         fitting = [one for one in every if is_graded or not one.is_graded]
         return sorted(fitting, key=lambda one: (one.name != self.settings.aggregation, one.name))

@@ -21,13 +21,12 @@ import numpy as np
 from anchorscope.asking.removals import Removals
 from anchorscope.errors import RunFolderError
 from anchorscope.evaluation.anytime import Moment, moments_of
+from anchorscope.journal.database import FILE
 from anchorscope.journal.reader import RunReader
-from anchorscope.journal.tables import FILE
 from anchorscope.reproduction.grid import AGGREGATIONS, TOP_K
 from anchorscope.run import Budget, Run
-from anchorscope.scoring.aggregation import ranking
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings
 from anchorscope.text.read import read_texts
 from anchorscope.types import Cost, Perturbator, Predictor

@@ -106,7 +106,7 @@ class Stream:
         open_ = np.flatnonzero(self._is_open)
         present = np.concatenate(self._present)
         rows = np.concatenate(self._probabilities)
-        sums = _RunningSums.of(
+        sums = _CumulativeSums.of(
             columns_read(present, [self.positions[j] for j in open_.tolist()]), rows, self.unit.label
         )
         ends, decisions = sums.ends(test, self.thresholds[open_])
@@ -116,7 +116,12 @@ class Stream:
         self._write(closed, sums.at(last, columns), decisions[last, columns])
         self._is_open[closed] = False
 
-    def _write(self, rows: NDArray[np.intp], sums: _Sums, decisions: NDArray[np.int8]) -> None:
+    def close(self, found: Measurements) -> None:
+        """Take what all tests found, read together with those of other streams."""
+        self.found = found
+        self._is_open[:] = False
+
+    def _write(self, rows: NDArray[np.intp], sums: _SampleSums, decisions: NDArray[np.int8]) -> None:
         """The tests of some rows end with these sums: by their decision or, at the cap (0), by the mean."""
         found, by_mean = self.found, sums.reaches(self.thresholds[rows])
         found.anchor[rows] = np.where(decisions == 0, by_mean, decisions > 0)
@@ -161,7 +166,7 @@ def _read_all_at_once(opened: Sequence[Stream], present: Bools, rows: Floats) ->
     reads = columns_read(present, side_by_side([s.n_words() for s in opened], [s.positions for s in opened]))
     probability = np.take_along_axis(rows, labels[:, :, None], axis=2)[:, :, 0].T  # (samples, streams)
     agreed = (rows.argmax(axis=2) == labels).T
-    sums = _Sums.of(reads, agreed[:, owner], probability[:, owner])
+    sums = _SampleSums.of(reads, agreed[:, owner], probability[:, owner])
     columns = Measurements(
         value=sums.value(),
         variance=sums.variance(),
@@ -174,8 +179,7 @@ def _read_all_at_once(opened: Sequence[Stream], present: Bools, rows: Floats) ->
     end = 0
     for stream, size in zip(opened, sizes):
         start, end = end, end + size
-        stream.found = columns[start:end]
-        stream._is_open[:] = False
+        stream.close(columns[start:end])
 
 
 def side_by_side(n_words: Sequence[int], positions: Sequence[Sequence[Positions]]) -> list[Positions]:
@@ -204,7 +208,7 @@ def columns_read(present: Bools, positions: Sequence[Positions]) -> Bools:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Sums:
+class _SampleSums:
     """What tests have read, each (tests,): samples that keep and that replace, and the probabilities in each."""
 
     n_kept: NDArray[np.int64]
@@ -216,7 +220,7 @@ class _Sums:
     replaced_squared: Floats
 
     @classmethod
-    def of(cls, reads: Bools, agreed: Bools, probability: Floats) -> _Sums:
+    def of(cls, reads: Bools, agreed: Bools, probability: Floats) -> _SampleSums:
         """Of samples: which are read, which agree, and the label's probability in each; all (samples, tests)."""
         n_kept = reads.sum(axis=0)
         kept_each, squared = np.where(reads, probability, 0.0), probability**2
@@ -259,8 +263,8 @@ def _variance_of_mean(total: Floats, squared: Floats, n: NDArray[np.int64]) -> F
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _RunningSums:
-    """What tests have read after each sample of a stream, (samples, tests): the columns of ``_Sums``, cumulated."""
+class _CumulativeSums:
+    """What tests have read after each sample of a stream, (samples, tests): cumulative ``_SampleSums``."""
 
     reads: Bools
     n_kept: NDArray[np.int64]
@@ -271,7 +275,7 @@ class _RunningSums:
     all_squared: Floats
 
     @classmethod
-    def of(cls, reads: Bools, rows: Floats, label: int) -> _RunningSums:
+    def of(cls, reads: Bools, rows: Floats, label: int) -> _CumulativeSums:
         """Sum up the samples that each test reads; ``rows`` (samples, labels) is what the model says."""
         agreed, probability = rows.argmax(axis=1) == label, rows[:, label]
         return cls(
@@ -292,11 +296,11 @@ class _RunningSums:
         at_cap[LONGEST_STREAM * test.max_samples - 1 :] = True
         return (decisions != 0) | at_cap, decisions
 
-    def at(self, samples: NDArray[np.intp], tests: NDArray[np.intp]) -> _Sums:
+    def at(self, samples: NDArray[np.intp], tests: NDArray[np.intp]) -> _SampleSums:
         """The sums of some tests, each after its own sample."""
         kept, kept_squared = self.kept[samples, tests], self.kept_squared[samples, tests]
         n_kept = self.n_kept[samples, tests]
-        return _Sums(
+        return _SampleSums(
             n_kept=n_kept,
             n_replaced=samples + 1 - n_kept,
             agreements=self.agreements[samples, tests],

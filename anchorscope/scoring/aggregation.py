@@ -4,7 +4,7 @@ Tallies go in, scores (labels, terms) come out. Whatever asks for an aggregation
 reads its fields and never compares its name, so a new one is one definition (``aggregations.py``), or an entry point of
 the group ``anchorscope.aggregation`` in a package of its own:
 
->>> from anchorscope.scoring.tally import Tally
+>>> from anchorscope.scoring.tally import ratio
 >>> shares = Aggregation(name="share", help="anchors a document", reads="verdicts",
 ...                      score=lambda tally, alpha: ratio(tally.anchors, tally.documents))
 >>> shares.score(Tally.zero(1, 2), 0.5).tolist(), shares.can_race
@@ -20,9 +20,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.tally import Scores, Tally
 
-Scores = NDArray[np.float64]
 Interval: TypeAlias = tuple[Scores, Scores]
 
 Reads = Literal["values", "verdicts", "counts"]
@@ -103,34 +102,3 @@ class Aggregation:
     def is_graded(self) -> bool:
         """Whether it adds up values instead of counting verdicts."""
         return self.reads == "values"
-
-
-def ranking(scores: Scores, occurrences: NDArray[np.int64], n: int | None = None) -> NDArray[np.intp]:
-    """The terms of one label from best to worst: by score, then occurrences, then term (columns are in term order).
-
-    Terms that do not occur in the label's documents are left out. With ``n``, the first n of them, found without
-    sorting the rest.
-
-    >>> ranking(np.array([0.5, 0.7, 0.5, 0.9]), np.array([3, 1, 4, 0])).tolist()
-    [1, 2, 0]
-    >>> ranking(np.array([0.5, 0.7, 0.5, 0.9]), np.array([3, 1, 4, 0]), 2).tolist()
-    [1, 2]
-    """
-    present = np.flatnonzero(occurrences > 0)
-    values = -np.round(scores[present], 14)
-    if n is not None and 0 < n < len(present):
-        ahead = values <= np.partition(values, n - 1)[n - 1]  # the n best, and those level with the last of them
-        present, values = present[ahead], values[ahead]
-    return present[np.lexsort((present, -occurrences[present], values))][:n]
-
-
-def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> Scores:
-    """numerator / denominator, with 0/0 = 0.
-
-    >>> ratio(np.array([1, 0]), np.array([2, 0])).tolist()
-    [0.5, 0.0]
-    """
-    out: Scores = np.divide(
-        numerator, denominator, out=np.zeros(np.broadcast(numerator, denominator).shape), where=denominator != 0
-    )
-    return out

@@ -28,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import registry
+from anchorscope.errors import InputError
 from anchorscope.scoring import entropy, probabilistic
-from anchorscope.scoring.aggregation import Additive, Aggregation, Interval, Scores, Totals, ratio
-from anchorscope.scoring.tally import VALUE_UNIT, Tally
+from anchorscope.scoring.aggregation import Additive, Aggregation, Interval, Totals
+from anchorscope.scoring.tally import VALUE_UNIT, Scores, Tally, ratio
 
 TRAINING_FLOOR = 5
 """The occurrences below which av5 leaves a word out."""
@@ -42,7 +43,12 @@ def aggregation(name: str) -> Aggregation:
     >>> aggregation("sq").help
     'the square root of the number of anchors'
     """
-    found: Aggregation = registry.resolve("aggregation", name)
+    found = registry.resolve("aggregation", name)
+    if not isinstance(found, Aggregation):
+        raise InputError(
+            f"The aggregation {name!r} is no Aggregation but a {type(found).__name__}; define it as one "
+            "(anchorscope.scoring.aggregation)."
+        )
     return found
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.scoring.aggregation import Aggregation, MayBeat, ranking
+from anchorscope.scoring.aggregation import Aggregation, MayBeat
 from anchorscope.scoring.probabilistic import first_among_ties
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.tally import Tally, ranking
 
 STRONG = 4
 """Words that are tried as winners, in multiples of k, where words are compared one by one."""

@@ -14,8 +14,8 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.scoring.aggregation import Interval, Scores, ratio
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.aggregation import Interval
+from anchorscope.scoring.tally import Scores, Tally, ratio
 
 ENTROPY_DIGITS = 12
 """Entropies that differ by less are equal, so that H_max = H_min is found where it holds."""

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.scoring.aggregation import Additive, Aggregation, Totals, ranking
+from anchorscope.scoring.aggregation import Additive, Aggregation, Totals
 from anchorscope.scoring.posterior import (
     Forecast,
     Prior,
@@ -28,7 +28,7 @@ from anchorscope.scoring.posterior import (
     pooled_prior,
     summarise,
 )
-from anchorscope.scoring.tally import VALUE_UNIT, Tally
+from anchorscope.scoring.tally import VALUE_UNIT, Tally, ranking
 
 LEVEL = 0.9
 """The level of a race's intervals."""

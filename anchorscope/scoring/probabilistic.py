@@ -23,8 +23,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.scoring.aggregation import Interval, MayBeat, Scores, Totals, ratio
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.aggregation import Interval, MayBeat, Totals
+from anchorscope.scoring.tally import Scores, Tally, ratio
 
 SLACK = 1e-9
 """Differences of counts smaller than this are rounding, so they are ties."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
+Scores = NDArray[np.float64]
 
 VALUE_UNIT = 1e-6
 """Values are counted in this unit."""
@@ -71,3 +72,34 @@ class Tally:
     def untested(self) -> Counts:
         """Occurrences without a verdict, skipped ones included: r in the bounds."""
         return self.occurrences - self.anchors - self.non_anchors
+
+
+def ranking(scores: Scores, occurrences: Counts, n: int | None = None) -> NDArray[np.intp]:
+    """The terms of one label from best to worst: by score, then occurrences, then term (columns are in term order).
+
+    Terms that do not occur in the label's documents are left out. With ``n``, the first n of them, found without
+    sorting the rest.
+
+    >>> ranking(np.array([0.5, 0.7, 0.5, 0.9]), np.array([3, 1, 4, 0])).tolist()
+    [1, 2, 0]
+    >>> ranking(np.array([0.5, 0.7, 0.5, 0.9]), np.array([3, 1, 4, 0]), 2).tolist()
+    [1, 2]
+    """
+    present = np.flatnonzero(occurrences > 0)
+    values = -np.round(scores[present], 14)
+    if n is not None and 0 < n < len(present):
+        ahead = values <= np.partition(values, n - 1)[n - 1]  # the n best, and those level with the last of them
+        present, values = present[ahead], values[ahead]
+    return present[np.lexsort((present, -occurrences[present], values))][:n]
+
+
+def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> Scores:
+    """numerator / denominator, with 0/0 = 0.
+
+    >>> ratio(np.array([1, 0]), np.array([2, 0])).tolist()
+    [0.5, 0.0]
+    """
+    out: Scores = np.divide(
+        numerator, denominator, out=np.zeros(np.broadcast(numerator, denominator).shape), where=denominator != 0
+    )
+    return out

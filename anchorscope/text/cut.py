@@ -1,10 +1,9 @@
 """The words of many texts at once, as numbers.
 
-``words_of`` takes one text, and makes a string of every word in it. Of a whole collection the distinct words are
-enough, so texts in the letters of western Europe, for which the rule is a simple one, are joined and cut as one row
-of bytes: a word is a run of letters, with the apostrophes between two of them, or any other visible character by
-itself. Up to sixteen letters of a word are two whole numbers, by which equal words are found. Longer words, and those
-whose two numbers mix into the same one as another word's, stand for themselves. All other texts go to ``words_of``.
+Of a whole collection the distinct words are enough, so texts in the letters of western Europe, for which the rule of
+what a word is has a form for bytes, are joined and cut as one row of bytes. Up to sixteen letters of a word are two
+whole numbers, by which equal words are found (a hash table in numpy, by sorting). Longer words, and those whose two
+numbers mix into the same one as another word's, stand for themselves. All other texts are cut one by one.
 
 >>> found = cut(["So good, so", "Don't!"])
 >>> [found.words[number] for number in found.numbers], found.sizes.tolist()
@@ -13,7 +12,6 @@ whose two numbers mix into the same one as another word's, stand for themselves.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -21,7 +19,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.text.words import words_of
+from anchorscope.text.rule import APOSTROPHE, KIND_OF_BYTE, LETTER, SPACE, WESTERN_ENCODING, is_western, words_in
 
 LONGEST = 1 << 20
 """Characters of a text that is cut together with others."""
@@ -31,13 +29,6 @@ FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 HALF = 8
 """Letters in a whole number."""
-
-ENCODING = "cp1252"
-"""A byte for each of these letters, and for the quotation marks and dashes of typesetters."""
-
-SPACE, SYMBOL, APOSTROPHE, LETTER = range(4)
-_LETTERS = "0-9A-Za-zÀ-ÖØ-öø-ÿ"
-_IS_WESTERN = re.compile(rf"[{_LETTERS}\t\n\r -~‘’“”…–—]*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,19 +42,24 @@ class Cut:
 
 def cut(texts: Sequence[str]) -> Cut:
     """The words of some texts: those of one text stand together, in its order."""
-    western = [len(text) <= LONGEST and _IS_WESTERN.fullmatch(text) is not None for text in texts]
-    quick = _cut_western([text for text, is_western in zip(texts, western) if is_western])
-    others = _cut_one_by_one([text for text, is_western in zip(texts, western) if not is_western])
-    is_quick, sizes = np.array(western, bool), np.empty(len(texts), np.int64)
-    sizes[is_quick], sizes[~is_quick] = quick.sizes, others.sizes
-    of_quick, numbers = np.repeat(is_quick, sizes), np.empty(sizes.sum(), np.int64)
-    numbers[of_quick], numbers[~of_quick] = quick.numbers, others.numbers + len(quick.words)
+    western = [len(text) <= LONGEST and is_western(text) for text in texts]
+    quick = _cut_western([text for text, is_quick in zip(texts, western) if is_quick])
+    others = _cut_one_by_one([text for text, is_quick in zip(texts, western) if not is_quick])
+    is_quick = np.array(western, bool)
+    # The two kinds are put back into the order of the texts: first how many words each has, then the words.
+    sizes = np.empty(len(texts), np.int64)
+    sizes[is_quick] = quick.sizes
+    sizes[~is_quick] = others.sizes
+    of_quick = np.repeat(is_quick, sizes)
+    numbers = np.empty(len(of_quick), np.int64)
+    numbers[of_quick] = quick.numbers
+    numbers[~of_quick] = others.numbers + len(quick.words)
     return Cut(quick.words + others.words, numbers, sizes)
 
 
 def _cut_one_by_one(texts: Sequence[str]) -> Cut:
     """The words of any texts, each as often as it is met."""
-    rows = [words_of(text) for text in texts]
+    rows = [words_in(text) for text in texts]
     words = list(chain.from_iterable(rows))
     return Cut(words, np.arange(len(words)), np.array([len(row) for row in rows], np.int64))
 
@@ -71,8 +67,8 @@ def _cut_one_by_one(texts: Sequence[str]) -> Cut:
 def _cut_western(texts: Sequence[str]) -> Cut:
     """The words of texts that are nothing but western letters, space and common signs; most of them once."""
     joined = "".join([f"{text}\n" for text in texts])
-    letters = joined.encode(ENCODING)
-    starts, ends = _bounds(np.frombuffer(letters.translate(_KINDS), np.uint8))
+    letters = joined.encode(WESTERN_ENCODING)
+    starts, ends = _bounds(np.frombuffer(letters.translate(KIND_OF_BYTE), np.uint8))
     examples, numbers = _distinct(letters, starts, ends - starts)
     words = [joined[start:end] for start, end in zip(starts[examples].tolist(), ends[examples].tolist())]
     text_ends = np.cumsum([len(text) + 1 for text in texts])
@@ -82,11 +78,14 @@ def _cut_western(texts: Sequence[str]) -> Cut:
 def _bounds(kinds: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Where words start and end; a space is the last character."""
     is_letter = kinds == LETTER
+    # An apostrophe between two letters is one of them; others are signs.
     marks = np.flatnonzero(kinds[1:-1] == APOSTROPHE) + 1
     is_letter[marks] = is_letter[marks - 1] & is_letter[marks + 1]
     goes_on = is_letter[1:] & is_letter[:-1]  # from each character to the next
-    starts, ends = kinds != SPACE, kinds != SPACE
+    # Every visible character begins and ends a word, but where a run of letters goes on.
+    starts = kinds != SPACE
     starts[1:] &= ~goes_on
+    ends = kinds != SPACE
     ends[:-1] &= ~goes_on
     return np.flatnonzero(starts), np.flatnonzero(ends) + 1
 
@@ -95,30 +94,24 @@ def _distinct(
     letters: bytes, starts: NDArray[np.intp], lengths: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Words of which every other one is a copy, and for each word the number of the one that it is a copy of."""
-    eights = np.ndarray(len(letters) + 1, "<u8", letters + bytes(2 * HALF), strides=(1,))  # from every letter on
+    # The eight letters from every place on, read as one whole number: a view with a stride of one byte.
+    eights = np.ndarray(len(letters) + 1, "<u8", letters + bytes(2 * HALF), strides=(1,))
+    # A word of up to sixteen letters is two such numbers, the bytes beyond its end masked out.
     first = eights[starts] & _FIRST_BYTES[np.minimum(lengths, HALF)]
     second = eights[np.minimum(starts + HALF, len(letters))] & _FIRST_BYTES[np.clip(lengths - HALF, 0, HALF)]
     mixed = (first ^ (first >> np.uint64(29))) * FACTOR + second
+    # Sorted by the mixture, equal words stand together; the first of each group is its example.
     order = np.argsort(mixed)
     is_new = np.diff(mixed[order], prepend=mixed[order[:1]] + np.uint64(1)) != 0
-    examples, numbers = order[is_new], np.empty(len(order), np.int64)
+    examples = order[is_new]
+    numbers = np.empty(len(order), np.int64)
     numbers[order] = np.cumsum(is_new) - 1
     example = examples[numbers]
+    # A word that is no copy of its example after all (another mixture collided) stands for itself, as long ones do.
     is_copy = (first == first[example]) & (second == second[example]) & (lengths == lengths[example])
     alone = np.flatnonzero(~is_copy | (lengths > 2 * HALF))
     numbers[alone] = len(examples) + np.arange(len(alone))
     return np.concatenate([examples, alone]), numbers
 
-
-def _kind(character: str) -> int:
-    if re.fullmatch(f"[{_LETTERS}]", character):
-        return LETTER
-    if character in "'’":
-        return APOSTROPHE
-    return SPACE if character.isspace() else SYMBOL
-
-
-_KINDS = bytes(_kind(bytes([code]).decode(ENCODING, "replace")) for code in range(256))
-"""What each byte is."""
 
 _FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(HALF + 1)], np.uint64)

@@ -38,7 +38,8 @@ from reprlib import repr as short_repr
 from typing import Any, BinaryIO
 
 from anchorscope.errors import DocumentsError, InputError, MissingPackageError, UnknownNameError
-from anchorscope.text.words import clean_tweet, has_words
+from anchorscope.text.rule import has_words
+from anchorscope.text.words import clean_tweet
 from anchorscope.types import Document
 
 CLEANINGS: Mapping[str, Callable[[str], str]] = {"none": str, "tweets": clean_tweet}

@@ -1,14 +1,6 @@
 """Text <-> words, without losing a character; the key that identifies a word; stop words.
 
-A text is cut into words and the gaps around them, and joins back exactly. A word is
-
-- letters, digits and marks, with apostrophes inside: ``don't``, ``l'été``, ``rock'n'roll``, ``19``;
-- an emoji, however many code points it takes: a family, a flag, a keycap, a thumb with its skin tone;
-- in scripts that put no spaces between words, what UAX #29 says: Han, kana and Thai by character
-  (Katakana by run), a choice that needs no dictionary;
-- any other visible character, by itself: punctuation and symbols.
-
-Everything else (white space, controls, invisible formatting, lone surrogates) is a gap.
+A text is cut into words and the gaps around them (``rule.py`` says what a word is), and joins back exactly.
 
     "Don't  stop, 2 🇫🇷!"
     gaps   ""       "  "      ""   " "   " "    ""   ""
@@ -18,9 +10,6 @@ Everything else (white space, controls, invisible formatting, lone surrogates) i
 The *term* is the word's key everywhere (tallies, stop words, removal): NFC, casefolded, ’ written as ',
 without soft hyphens and variation selectors. Punctuation has none: it may be perturbed, but it is never
 a candidate. Models see the original text, never terms.
-
-Left out on purpose: decimal points, hyphens and underscores inside a word (``3.5`` is three words),
-stemming, and dictionaries for Thai, Chinese or Japanese.
 """
 
 from __future__ import annotations
@@ -33,10 +22,10 @@ from importlib import resources
 from unicodedata import normalize
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from anchorscope.errors import UnknownNameError
+from anchorscope.text.rule import are_one, has_term, pieces
 from anchorscope.types import Words
 
 AS_IS, CAPITALISED, CAPITALS = 0, 1, 2
@@ -45,28 +34,6 @@ AS_IS, CAPITALISED, CAPITALS = 0, 1, 2
 STOP_WORDS = ("none", "short", "nltk")
 """The names of the lists: nothing; our own short one, which keeps what carries meaning; NLTK's (the paper's)."""
 
-# The rule. Nothing in it can match in two ways (hence the possessive *+), so its time is linear.
-_EXTEND = r"\p{M}\u200c\u200d"
-_LETTER = r"[[[\p{L}&&[\p{WB=ALetter}\p{WB=Hebrew_Letter}]]\p{N}]--\p{Ideographic}]"
-_PICTURE = r"[[\p{Extended_Pictographic}\p{Emoji_Modifier}]--[©®™‼⁉]][\p{Emoji_Modifier}\p{M}\U000e0020-\U000e007f]*+"
-_EMOJI = rf"{_PICTURE}(?:\u200d{_PICTURE})*+|\p{{RI}}{{2}}|[0-9#*]\ufe0f?\u20e3"
-_RUN = rf"{_LETTER}[{_LETTER}{_EXTEND}]*+"
-_WORD = regex.compile(
-    rf"({_EMOJI}"
-    rf"|{_RUN}(?:['’\u00ad\u2060]{_RUN})*+"
-    rf"|\p{{WB=Katakana}}[\p{{WB=Katakana}}{_EXTEND}]*+"
-    rf"|[^\s\p{{Cc}}\p{{Cf}}\p{{Cs}}][{_EXTEND}]*+)",
-    regex.V1,
-)
-
-# The same rule for texts in Latin letters and common punctuation, where the standard library is three
-# times as fast; a test holds the two together.
-_LATIN = "0-9A-Za-zÀ-ÖØ-öø-ɏ"
-_IS_LATIN = re.compile(rf"[{_LATIN}\t\n\r -~‘’“”…–—]*")
-_PLAIN = re.compile("[0-9A-Za-z]")
-_LATIN_WORD = re.compile(rf"([{_LATIN}]+(?:['’][{_LATIN}]+)*|\S)")
-
-_HAS_TERM = regex.compile(rf"[\p{{L}}\p{{N}}]|{_EMOJI}", regex.V1)
 _SPELLING = str.maketrans("’", "'", "\u00ad\u2060\ufe0e\ufe0f")
 
 
@@ -76,18 +43,8 @@ def split(text: str) -> Words:
     >>> split("Don't stop!")
     Words(words=("Don't", 'stop', '!'), gaps=('', ' ', '', ''))
     """
-    pieces = _LATIN_WORD.split(text) if _IS_LATIN.fullmatch(text) else _WORD.split(text)
-    return Words(tuple(pieces[1::2]), tuple(pieces[::2]))
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text alone, in half the time.
-
-    >>> words_of("Don't stop!")
-    ["Don't", 'stop', '!']
-    """
-    found: list[str] = (_LATIN_WORD if _IS_LATIN.fullmatch(text) else _WORD).findall(text)
-    return found
+    found = pieces(text)
+    return Words(tuple(found[1::2]), tuple(found[::2]))
 
 
 def join(words: Words) -> str:
@@ -113,15 +70,6 @@ def spans(words: Words) -> list[tuple[int, int]]:
     return found
 
 
-def has_words(text: str) -> bool:
-    """Whether there is any word in the text, be it punctuation.
-
-    >>> has_words("!"), has_words(" \\n\\t")
-    (True, False)
-    """
-    return _PLAIN.search(text) is not None or _WORD.search(text) is not None
-
-
 @lru_cache(maxsize=1 << 16)
 def term(word: str) -> str | None:
     """The key of a word; None for what is neither letter, digit nor emoji and so never a candidate.
@@ -129,7 +77,7 @@ def term(word: str) -> str | None:
     >>> term("DON’T"), term("Straße"), term("…")
     ("don't", 'strasse', None)
     """
-    if not _HAS_TERM.search(word):
+    if not has_term(word):
         return None
     return normalize("NFC", normalize("NFD", word.translate(_SPELLING)).casefold())
 
@@ -177,7 +125,7 @@ def stretches(words: Sequence[str], gaps: Sequence[str]) -> list[str]:
     """
     found, text, last = [], gaps[0], ""
     for word, gap in zip(words, gaps[1:], strict=True):
-        if last and _run_together(last, word):
+        if last and are_one(last, word):
             found.append(text)
             text = ""
         text += word + gap
@@ -249,7 +197,7 @@ def _fill(words: Sequence[str], gaps: Sequence[str], tight: Iterable[int]) -> st
     pieces = [""] * (len(words) + len(gaps))
     pieces[::2], pieces[1::2] = gaps, words
     for position in tight:
-        if _run_together(words[position - 1], words[position]):
+        if are_one(words[position - 1], words[position]):
             pieces[2 * position] = " "
     return "".join(pieces)
 
@@ -275,19 +223,7 @@ def _gap_between(left: str, after_left: str, before_right: str, right: str) -> s
     if gap := after_left or before_right:
         neighbour = right if after_left else left
         return gap if term(neighbour) else ""
-    return " " if _run_together(left, right) else ""
-
-
-def _run_together(left: str, right: str) -> bool:
-    if left.isascii() and right.isascii() and (left.isalnum() or len(left) == 1) and right[0] != "'":
-        return left.isalnum() and right[0].isalnum()  # as the rule says, in a tenth of its time
-    return _are_one(left, right)
-
-
-@lru_cache(maxsize=1 << 16)
-def _are_one(left: str, right: str) -> bool:
-    found = _WORD.match(left + right)
-    return found is not None and found.end() > len(left)
+    return " " if are_one(left, right) else ""
 
 
 def _show(texts: Iterable[str]) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from anchorscope.journal.reader import RunReader
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope import Explainer
 from anchorscope.asking.retry import LONGEST_ASKED, Retry, RetryingPredictor, asked_wait, is_out_of_memory
 from anchorscope.errors import InputError, ModelError, ModelFailedError
+from anchorscope.journal.reader import RunReader
 from anchorscope.predictors import as_predictor
 from anchorscope.types import BeginningPredictor, Spelled
 
@@ -51,8 +51,8 @@ class Scripted:
         return np.tile([0.25, 0.75], (len(texts), 1)) if answer is None else answer
 
 
-def patient(model: Scripted, **given: Any) -> tuple[RetryingPredictor, list[float]]:
-    """The model with patience, and the waits that it took."""
+def retrying(model: Scripted, **given: Any) -> tuple[RetryingPredictor, list[float]]:
+    """The model, tried again, and the waits that it took."""
     waits: list[float] = []
     return RetryingPredictor(model, Retry(sleep=waits.append, **given)), waits
 
@@ -99,7 +99,7 @@ SPELLED = Spelled(["text", "fine"], [np.array(row, np.int32).tobytes() for row i
 class TestBeginning:
     def test_what_was_begun_is_answered_without_another_call(self) -> None:
         model = Begun()
-        asked, _ = patient(model)
+        asked, _ = retrying(model)
         assert isinstance(asked, BeginningPredictor)
         assert asked.begin(SPELLED)().tolist() == [[0.25, 0.75]] * 3
         assert (model.n_begun, model.calls) == (1, [])
@@ -108,13 +108,13 @@ class TestBeginning:
     @pytest.mark.parametrize("error", [ConnectionError("away"), SystemExit(3)])
     def test_a_beginning_that_fails_is_followed_by_all_tries(self, fails: str, error: BaseException) -> None:
         model = Begun(fails, error=error)
-        asked, _ = patient(model)
+        asked, _ = retrying(model)
         assert asked.begin(SPELLED)().tolist() == [[0.25, 0.75]] * 3
         assert (model.n_begun, model.calls) == (1, [3])
 
     def test_a_bad_answer_names_the_text_and_is_not_asked_for_again(self) -> None:
         model = Begun(bad=True)
-        asked, _ = patient(model)
+        asked, _ = retrying(model)
         with pytest.raises(ModelError, match=r"row for 'text' holds NaN"):
             asked.begin(SPELLED)()
         assert model.calls == []
@@ -123,7 +123,7 @@ class TestBeginning:
         """What was begun is a row short; asked again, in halves, the model has none for "fine"."""
         model = Begun(act=lambda call, texts: [[0.5, 0.5] for text in texts if text != "fine"])
         model._answer = lambda texts: model.act(0, texts)
-        asked, _ = patient(model)
+        asked, _ = retrying(model)
         with pytest.raises(ModelError, match=r"answered 0 rows for a batch of 1.*the text is 'fine'\."):
             asked.begin(SPELLED)()
 
@@ -134,15 +134,15 @@ class TestBeginning:
             if len(texts) > 1:
                 raise MemoryError
 
-        asked, _ = patient(model := Begun("begin", error=MemoryError(), act=act))
+        asked, _ = retrying(model := Begun("begin", error=MemoryError(), act=act))
         assert asked.begin(SPELLED)().shape == asked.begin(SPELLED)().shape == (3, 2)
         assert (model.n_begun, model.calls) == (1, [3, 1, 1, 1, 1, 1, 1])
         asked.begin(SPELLED[:1])()
         assert model.n_begun == 2
 
     def test_a_model_that_cannot_begin_is_not_begun_nor_is_one_with_a_timeout(self) -> None:
-        assert not isinstance(patient(Scripted(lambda *_: None))[0], BeginningPredictor)
-        assert not isinstance(patient(Begun(), timeout=5)[0], BeginningPredictor)
+        assert not isinstance(retrying(Scripted(lambda *_: None))[0], BeginningPredictor)
+        assert not isinstance(retrying(Begun(), timeout=5)[0], BeginningPredictor)
 
     def test_it_begins_in_a_worker_process_too(self) -> None:
         arrived = pickle.loads(pickle.dumps(RetryingPredictor(WithoutScript(), Retry())))
@@ -167,24 +167,24 @@ class WithoutScript:
 class TestTries:
     def test_a_model_without_fault_is_asked_once(self) -> None:
         model = Scripted(lambda *_: None)
-        asked, waits = patient(model)
+        asked, waits = retrying(model)
         assert asked.predict(TEXTS).tolist() == [[0.25, 0.75]] * 100
         assert model.calls == [100] and not waits
 
     def test_waits_double(self) -> None:
         """0.1, 0.2, 0.4, 0.8 and 1.6 seconds, cut at 1.5."""
         model = failing(5, ConnectionError("away"))
-        asked, waits = patient(model, longest_wait=1.5)
+        asked, waits = retrying(model, longest_wait=1.5)
         assert len(asked.predict(TEXTS)) == 100
         assert waits == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.5]) and asked.n_retries == 5
 
     def test_a_wait_that_is_asked_for_is_kept(self) -> None:
-        asked, waits = patient(failing(2, RateLimitError(7)))
+        asked, waits = retrying(failing(2, RateLimitError(7)))
         asked.predict(TEXTS)
         assert waits == [7, 7]
 
     def test_a_model_that_wants_to_be_left_alone_for_long_is_not_waited_for(self) -> None:
-        asked, waits = patient(failing(9, RateLimitError(LONGEST_ASKED + 1)))
+        asked, waits = retrying(failing(9, RateLimitError(LONGEST_ASKED + 1)))
         with pytest.raises(ModelFailedError, match=r"left alone for 601 seconds .*RateLimitError.*--resume"):
             asked.predict(TEXTS)
         assert not waits
@@ -205,29 +205,29 @@ class TestTries:
     def test_a_mistake_in_code_is_tried_twice(self) -> None:
         """And then each half twice, down to the first text and its control: 2 texts need 2 + 2 + 2 calls."""
         model = failing(10**6, KeyError("score"))
-        asked, waits = patient(model)
+        asked, waits = retrying(model)
         with pytest.raises(ModelFailedError, match=r"batch of 2 texts: KeyError: 'score'.*tried 2 times"):
             asked.predict(TEXTS[:2])
         assert model.calls == [2, 2, 1, 1, 1, 1] and len(waits) == 1
 
     @pytest.mark.parametrize("given", [{"tries": 0}, {"timeout": 0.0}, {"timeout": -1.0}])
-    def test_patience_that_cannot_be(self, given: dict[str, Any]) -> None:
+    def test_a_retry_that_cannot_be(self, given: dict[str, Any]) -> None:
         with pytest.raises(InputError):
             Retry(**given)
 
     def test_one_try_waits_for_nothing(self) -> None:
-        asked, waits = patient(failing(10**6, OSError("no")), tries=1)
+        asked, waits = retrying(failing(10**6, OSError("no")), tries=1)
         with pytest.raises(ModelFailedError):
             asked.predict(TEXTS)
         assert not waits
 
     def test_an_interrupt_is_no_fault(self) -> None:
-        asked, _ = patient(failing(1, KeyboardInterrupt()))
+        asked, _ = retrying(failing(1, KeyboardInterrupt()))
         with pytest.raises(KeyboardInterrupt):
             asked.predict(TEXTS)
 
     def test_a_model_that_ends_the_process_has_failed(self) -> None:
-        asked, _ = patient(failing(10**6, SystemExit(3)))
+        asked, _ = retrying(failing(10**6, SystemExit(3)))
         with pytest.raises(ModelFailedError, match="SystemExit: 3"):
             asked.predict(TEXTS)
 
@@ -239,13 +239,13 @@ class TestTheTextAtFault:
             if TEXTS[number] in texts:
                 raise RuntimeError("cannot read this")
 
-        asked, _ = patient(Scripted(act))
+        asked, _ = retrying(Scripted(act))
         with pytest.raises(ModelFailedError, match=f"fails on the text 'text {number}': RuntimeError: cannot") as found:
             asked.predict(TEXTS)
         assert found.value.text == TEXTS[number]
 
     def test_a_model_that_fails_on_all_names_none(self) -> None:
-        asked, _ = patient(failing(10**6, ConnectionError("away")))
+        asked, _ = retrying(failing(10**6, ConnectionError("away")))
         with pytest.raises(
             ModelFailedError, match=r"batch of 100 texts: ConnectionError: away.*tried 8 times"
         ) as found:
@@ -259,7 +259,7 @@ class TestTheTextAtFault:
             if len(texts) > 30:
                 raise ConnectionError("too much at once")
 
-        asked, _ = patient(Scripted(act))
+        asked, _ = retrying(Scripted(act))
         assert asked.predict(TEXTS).shape == (100, 2)
 
     @pytest.mark.parametrize("number", [0, 63, 99])
@@ -267,13 +267,13 @@ class TestTheTextAtFault:
         def act(call: int, texts: Sequence[str]) -> Any:
             return [[0.5, 0.5] for text in texts if text != TEXTS[number]]
 
-        asked, waits = patient(Scripted(act))
+        asked, waits = retrying(Scripted(act))
         with pytest.raises(ModelError, match=rf"answered 0 rows for a batch of 1.*the text is 'text {number}'\."):
             asked.predict(TEXTS)
         assert not waits
 
     def test_a_count_that_is_wrong_in_large_batches_only_is_an_error(self) -> None:
-        asked, _ = patient(Scripted(lambda call, texts: np.full((min(len(texts), 60), 2), 0.5)))
+        asked, _ = retrying(Scripted(lambda call, texts: np.full((min(len(texts), 60), 2), 0.5)))
         with pytest.raises(ModelError, match="answered 60 rows for a batch of 100"):
             asked.predict(TEXTS)
 
@@ -281,7 +281,7 @@ class TestTheTextAtFault:
         def act(call: int, texts: Sequence[str]) -> Any:
             return [[np.nan if text == "text 7" else 0.5, 0.5] for text in texts]
 
-        asked, waits = patient(model := Scripted(act))
+        asked, waits = retrying(model := Scripted(act))
         with pytest.raises(ModelError, match="row for 'text 7' holds NaN"):
             asked.predict(TEXTS)
         assert model.calls == [100] and not waits
@@ -304,7 +304,7 @@ class TestMemory:
             if len(texts) > 30:
                 raise error
 
-        asked, waits = patient(model := Scripted(act))
+        asked, waits = retrying(model := Scripted(act))
         assert asked.predict(TEXTS).shape == (100, 2)
         asked.predict(TEXTS[:50])
         assert model.calls == [100, 50, 25, 25, 25, 25, 25, 25] and not waits
@@ -314,7 +314,7 @@ class TestMemory:
             if "text 7" in texts:
                 raise MemoryError
 
-        asked, _ = patient(Scripted(act), tries=2)
+        asked, _ = retrying(Scripted(act), tries=2)
         with pytest.raises(ModelFailedError, match="fails on the text 'text 7': MemoryError"):
             asked.predict(TEXTS)
 
@@ -326,19 +326,19 @@ class TestTime:
     def test_a_call_that_hangs_is_tried_again(self) -> None:
         hang = threading.Event()
         model = Scripted(lambda call, texts: hang.wait(60) and None if call == 1 else None)
-        asked, waits = patient(model, timeout=0.1)
+        asked, waits = retrying(model, timeout=0.1)
         assert asked.predict(TEXTS).shape == (100, 2)
         hang.set()
         assert len(waits) == 1
 
     def test_what_is_raised_in_time_is_raised_here(self) -> None:
-        asked, _ = patient(failing(10**6, ValueError("no")), timeout=5.0)
+        asked, _ = retrying(failing(10**6, ValueError("no")), timeout=5.0)
         with pytest.raises(ModelFailedError, match="ValueError: no"):
             asked.predict(TEXTS)
 
     def test_a_model_that_always_hangs_is_said(self) -> None:
         hang = threading.Event()
-        asked, _ = patient(Scripted(lambda *_: hang.wait(60)), timeout=0.01, tries=2)
+        asked, _ = retrying(Scripted(lambda *_: hang.wait(60)), timeout=0.01, tries=2)
         with pytest.raises(ModelFailedError, match=r"TimeoutError: no answer within 0.01 seconds.*tried 2 times"):
             asked.predict(TEXTS[:2])
         hang.set()
@@ -347,7 +347,7 @@ class TestTime:
 class TestChanges:
     def test_labels_that_change_their_order_are_an_error(self) -> None:
         model = Scripted(lambda *_: None)
-        asked, _ = patient(model)
+        asked, _ = retrying(model)
         asked.predict(TEXTS)
         model.labels = ("good", "bad")
         with pytest.raises(ModelError, match="labels were bad, good and are now good, bad"):
@@ -474,7 +474,7 @@ class Choking(type(predictor())):  # type: ignore[misc]
         return super().predict(texts)
 
 
-def test_the_explainer_has_patience_too() -> None:
+def test_the_explainer_tries_again_too() -> None:
     flaky = Flaky(0.2, seed=2)
-    explainer = Explainer(flaky, patience=Retry(first_wait=0), settings={"min_occurrences": 1, "stop_words": "none"})
+    explainer = Explainer(flaky, retry=Retry(first_wait=0), settings={"min_occurrences": 1, "stop_words": "none"})
     assert explainer.explain(reviews()).finished

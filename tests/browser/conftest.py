@@ -126,7 +126,6 @@ def keep_run(data: tuple[Any, Reviews], tmp_path_factory: pytest.TempPathFactory
             for snapshot in run.snapshots():
                 if snapshot.round == rounds:
                     budget.asked.set()
-            run.result().save(folder)
         return made[name]
 
     return make
@@ -171,5 +170,4 @@ def big_run(data: tuple[Any, Reviews], tmp_path_factory: pytest.TempPathFactory)
     for snapshot in run.snapshots():
         if snapshot.round == 4:
             budget.asked.set()
-    run.result().save(folder)
     return folder

@@ -114,4 +114,3 @@ def hostile_run(folder: Path) -> None:
     )
     for _ in run.snapshots():
         pass
-    run.result().save(folder)

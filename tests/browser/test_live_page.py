@@ -15,7 +15,6 @@ from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.report.live import LiveRun, Trial, UntilStopped
 from anchorscope.report.view import waiting_data
 from anchorscope.result import Result
-from anchorscope.run import Run
 from anchorscope.settings import preset
 from anchorscope.text.words import split
 
@@ -48,11 +47,8 @@ def live_run(data: tuple[Any, Reviews], folder: Path, *, n: int, **settings: Any
         settings=run._settings,
     )
 
-    def at_end(run: Run) -> None:
-        run.result().save(folder)
-
     trial = Trial(predictor, perturbator, run._settings)
-    return LiveRun(folder, run=run, budget=budget, waiting=before, trial=trial, at_end=at_end)
+    return LiveRun(folder, run=run, budget=budget, waiting=before, trial=trial)
 
 
 WATCH_ARROWS = """() => {
@@ -84,7 +80,7 @@ def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any
     watched.shot("live-running")
     watched.page.get_by_label("Ranked by").select_option("sq")
     watched.page.wait_for_selector(".rows .term")
-    watched.page.get_by_label("Ranked by").select_option("gain")
+    watched.page.get_by_label("Ranked by").select_option("total")
     watched.until("page.live.done", 60)
     watched.until("page.data.documents.length > 0")
     assert "settled" in fact(watched, "state")

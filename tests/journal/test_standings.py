@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from anchorscope.journal.reader import RunReader
-from anchorscope.journal.standings import Standings
 from runs import finish, make_run, reviews
 
-from anchorscope import registry
 from anchorscope.cli import main
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.standings import Standings
 from anchorscope.report.view import page_data
 from anchorscope.result import Result
-from anchorscope.scoring import aggregations
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
+from anchorscope.scoring.tally import ranking
 
-RACE = {"strategy": "race", "aggregation": "gain", "test": "fixed", "max_samples": 12, "round_size": 16}
-NAMES = sorted(registry.BUILT_IN["aggregation"])
+RACE = {"strategy": "race", "aggregation": "total", "test": "fixed", "max_samples": 12, "round_size": 16}
+NAMES = sorted(AGGREGATIONS)
+GRADED = [name for name in NAMES if AGGREGATIONS[name].is_graded]
 
 
 def kept(folder: Path, *, rounds: int | None = None, **given: Any) -> Path:
     run = make_run(reviews(400), folder=folder, **given)
     finish(run, rounds=rounds)
-    run.result().save(folder)
     return folder
 
 
@@ -38,14 +38,21 @@ def race(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A scan that was left half way."""
-    return kept(tmp_path_factory.mktemp("scan") / "run", rounds=5, max_samples=20, round_size=16)
+    """A scan that was left half way; it counts anchors, and measures graded values with them."""
+    return kept(tmp_path_factory.mktemp("scan") / "run", rounds=5, max_samples=20, round_size=16, score="banzhaf")
 
 
 @pytest.fixture(scope="module")
 def optimistic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A scan with the paper's own filter, which counts what it skips as non-anchors."""
-    return kept(tmp_path_factory.mktemp("optimistic") / "run", filter="optimistic", max_samples=20, round_size=16)
+    given = {"filter": "optimistic", "max_samples": 20, "round_size": 16, "score": "banzhaf"}
+    return kept(tmp_path_factory.mktemp("optimistic") / "run", **given)
+
+
+@pytest.fixture(scope="module")
+def yes_or_no(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scan whose local score says yes or no: there are no values to add up."""
+    return kept(tmp_path_factory.mktemp("yes_or_no") / "run", rounds=5, max_samples=20, round_size=16)
 
 
 def top(folder: Path, capsys: pytest.CaptureFixture[str], *asked: str) -> list[dict[str, Any]]:
@@ -54,17 +61,11 @@ def top(folder: Path, capsys: pytest.CaptureFixture[str], *asked: str) -> list[d
     return found
 
 
-def of_the_page(folder: Path) -> tuple[list[str], Tally]:
-    """The terms of the page, and the tally that it computes scores from."""
+def of_the_page(folder: Path, name: str) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The terms of the page, their scores under an aggregation, and their occurrences; (labels, terms) both."""
     terms = page_data(folder)["terms"]
-    columns = {name: np.array([label[name] for label in terms["labels"]]) for name in terms["labels"][0]}
-    tally = Tally(
-        anchors=columns["counted_anchors"],
-        non_anchors=columns["counted_non_anchors"],
-        training=np.array(terms["training"]),
-        **{name: columns[name] for name in ("skipped", "gains", "occurrences", "documents")},
-    )
-    return terms["term"], tally
+    scores = np.array([label["scores"][name] for label in terms["labels"]])
+    return terms["term"], scores, np.array([label["occurrences"] for label in terms["labels"]])
 
 
 def test_top_of_a_race_is_the_race_to_the_last_digit(race: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,28 +82,50 @@ def test_top_of_a_race_is_the_race_to_the_last_digit(race: Path, capsys: pytest.
 def test_top_and_the_page_have_one_list(
     name: str, which: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The page computes its scores from rounded columns, so the last digits are its own."""
+    """The columns of the page are rounded to nine digits; else they are the scores."""
     folder = request.getfixturevalue(which)
-    terms, tally = of_the_page(folder)
-    values = aggregations.aggregation(name)(tally)
+    terms, values, occurrences = of_the_page(folder, name)
     for row, label in enumerate(("no", "yes")):
         found = top(folder, capsys, "--aggregation", name, "--label", label)
-        best = aggregations.ranking(values[row], tally.occurrences[row])[:4]
+        best = ranking(values[row], occurrences[row])[:4]
         assert [t["term"] for t in found] == [terms[i] for i in best]
-        np.testing.assert_allclose([t["score"] for t in found], values[row, best], rtol=1e-4)
+        np.testing.assert_allclose([t["score"] for t in found], values[row, best], rtol=1e-8)
+
+
+@pytest.mark.parametrize("which", ["race", "scan", "optimistic", "yes_or_no"])
+def test_the_columns_of_the_page_are_the_scores(which: str, request: pytest.FixtureRequest) -> None:
+    """Of all terms and labels, under every aggregation that the page offers; and the run's own comes first."""
+    folder = request.getfixturevalue(which)
+    with closing(RunReader(folder)) as reader:
+        standings = Standings(reader, alpha=0.5, k=4)
+        offered = [one["name"] for one in page_data(folder)["terms"]["aggregations"]]
+        assert offered[0] == reader.meta["settings"]["aggregation"]
+        assert {*offered} == {*NAMES} - {*(GRADED if which == "yes_or_no" else ())}
+        for name in offered:
+            terms, values, _ = of_the_page(folder, name)
+            assert terms == list(reader.terms)
+            np.testing.assert_allclose(values, standings.scores(aggregation(name)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", GRADED)
+def test_there_are_no_values_to_add_up_where_the_score_says_yes_or_no(
+    name: str, yes_or_no: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["top", str(yes_or_no), "--aggregation", name]) == 2
+    assert "adds up graded values, and --score anchor says yes or no" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_expected_score_is_one_that_can_still_be(name: str, race: Path) -> None:
     standings = Standings(RunReader(race), alpha=0.5, k=4)
-    standing, values = standings._bounded(name), standings.scores(name)
+    standing, values = standings._bounded(aggregation(name)), standings.scores(aggregation(name))
     assert standings.tally.untested.any()
     assert (standing.low <= values + 1e-9).all() and (values <= standing.high + 1e-9).all()
 
 
 @pytest.mark.parametrize("strategy", ["race", "scan"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_of_weighted_gains_has_every_aggregation(
+def test_a_run_of_weighted_values_has_every_aggregation(
     name: str, strategy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"

@@ -5,26 +5,30 @@ from __future__ import annotations
 import json
 import multiprocessing
 import sqlite3
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
-from anchorscope.journal.reader import RunReader
-from anchorscope.journal.tables import FILE
-from anchorscope.journal.writer import Journal
 from runs import finish, make_run, predictor, reviews
 
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.backends import local
 from anchorscope.errors import InputError, ModelError, RunFolderError
+from anchorscope.journal.columns import ROW, packed
+from anchorscope.journal.database import FILE
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.writer import Journal
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.report.view import page_data
 from anchorscope.result import FILE as RESULT
 from anchorscope.run import Run
-from anchorscope.scoring import aggregations
+from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.tally import Tally
 from anchorscope.testing import WeightPredictor
+from anchorscope.text.words import split, terms
+from anchorscope.types import Measurement, Unit
 
 
 def same(one: Tally, other: Tally) -> bool:
@@ -55,11 +59,11 @@ def tally_of(run: Run, monkeypatch: pytest.MonkeyPatch, **given) -> Tally:
         {},
         {"robust": "drop"},
         {"lift": 0.5},
-        {"aggregation": "gain", "weight": "fragile"},
+        {"aggregation": "total", "weight": "fragile"},
         {"filter": "optimistic", "top_k": 1},
         {"filter": "sound", "aggregation": "sq", "top_k": 1},
         {"tau_tilde": True},
-        {"aggregation": "gain", "test": "fixed", "max_samples": 12},
+        {"aggregation": "total", "test": "fixed", "max_samples": 12},
         {"labels": ("yes",)},
         {"min_occurrences": 9},
     ],
@@ -109,13 +113,17 @@ def test_an_interrupted_run_has_a_tally_too(tmp_path: Path, monkeypatch) -> None
     assert found.untested.any()
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "av5", "h", "pr", "base", "pr-inverse", "gain"])
-def test_any_aggregation_can_be_read_from_the_folder(name: str, tmp_path: Path, monkeypatch) -> None:
-    """Law 2: an unfiltered run made for pr gives the scores of a run made for another function."""
-    finish(make_run(folder=tmp_path / "pr"))
+@pytest.mark.parametrize("score", ["anchor", "banzhaf"])
+@pytest.mark.parametrize("name", ["sq", "av", "av5", "h", "pr", "base", "pr-inverse", "total", "excess"])
+def test_any_aggregation_can_be_read_from_the_folder(name: str, score: str, tmp_path: Path, monkeypatch) -> None:
+    """Law 2: an unfiltered run made for pr gives the scores of a run made for another function.
+
+    A run whose local score is graded gives those of all; one that says yes or no has no values to add up.
+    """
+    finish(make_run(folder=tmp_path / "pr", score=score))
     expected = tally_of(make_run(aggregation=name), monkeypatch)
-    score = aggregations.aggregation(name)
-    assert np.array_equal(score(RunReader(tmp_path / "pr").tally()), score(expected))
+    found, own = (aggregation(name).score(tally, 0.5) for tally in (RunReader(tmp_path / "pr").tally(), expected))
+    assert np.array_equal(found, own) == (score == "banzhaf" or not AGGREGATIONS[name].is_graded)
 
 
 # --- resume refuses what does not belong to it ---
@@ -334,34 +342,52 @@ def test_a_journal_that_was_begun_and_no_more_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_round_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    """A verdict that cannot be stored (no such type) takes the whole round with it."""
+    """What cannot be stored (no such type) takes the whole round with it: what was measured, skipped and counted."""
     finish(make_run(folder=tmp_path / "run"), rounds=1)
     journal = Journal(tmp_path / "run")
-    closed = journal.closed_rounds()
-    round_ = type("Round", (), {"units": (), "skips": ((0, 0, 1),)})
-    verdict = journal.read_round(0)[0]
-    broken = type(verdict)(10**6, 0, True, True, 1, object(), 0.9, 0.0)
-    with pytest.raises(RunFolderError, match="does not take what this run writes"):
-        journal.write_round(99, round_, [(broken, 0)], [], closed[0])
+    closed, rows = journal.closed_rounds(), journal.read_round(0)
+    for skips, prefixes in ((((0, 0, object()),), []), (((0, 0, 1),), [(0, 0, object())])):
+        with pytest.raises(RunFolderError, match="does not take what this run writes"):
+            journal.write_round(99, rows, skips, prefixes, closed[0])
     assert journal.closed_rounds() == closed
-    assert not journal.read_round(99)
     journal.close()
+    db = sqlite3.connect(tmp_path / "run" / FILE)
+    for table in ("measurements", "skips"):
+        assert db.execute(f"SELECT count(*) FROM {table} WHERE round = 99").fetchone() == (0,)
+    db.close()
 
 
-def test_verdicts_come_back_as_they_were(tmp_path: Path, monkeypatch) -> None:
-    """Agreements, samples, threshold and gain to the last bit: floats are stored as doubles."""
-    judged: list = []
-    original = local.InProcess.judge
+def named(unit: Unit) -> list[tuple[int, str, int]]:
+    """Document, term ("" for the empty anchor) and ordinal of each row of a unit, counted in its text."""
+    cut = terms(split(unit.text))
+    places = [cut[: positions[0] + 1] if positions else [""] for positions in unit.positions]
+    return [(unit.document, str(until[-1]), until[:-1].count(until[-1])) for until in places]
 
-    def watched(self, units):
-        verdicts, cost = original(self, units)
-        judged.append(sorted(verdicts, key=lambda v: (v.document, v.position)))
-        return verdicts, cost
 
-    monkeypatch.setattr(local.InProcess, "judge", watched)
-    finish(make_run(folder=tmp_path / "run", tau_tilde=True))
-    journal = Journal(tmp_path / "run")
-    assert [journal.read_round(number) for number in sorted(journal.closed_rounds())] == judged
+@pytest.mark.parametrize("score", ["anchor", "banzhaf"])
+def test_measurements_come_back_as_they_were(score: str, tmp_path: Path, monkeypatch) -> None:
+    """To the last bit, floats being stored as doubles; but for the threshold, which has half the digits."""
+    measured: list[dict] = []
+    original = local.InProcess.measure
+
+    def watched(self, units, *given):
+        found, cost = original(self, units, *given)
+        names = [name for unit in units for name in named(unit)]
+        thresholds = [threshold for unit in units for threshold in unit.thresholds]
+        measured.append(dict(zip(names, zip(map(str, found.rows()), thresholds, strict=True), strict=True)))
+        return found, cost
+
+    monkeypatch.setattr(local.InProcess, "measure", watched)
+    finish(make_run(folder=tmp_path / "run", tau_tilde=True, score=score))
+    reader, journal = RunReader(tmp_path / "run"), Journal(tmp_path / "run")
+    columns = [field.name for field in fields(Measurement)]
+    for number, expected in zip(sorted(journal.closed_rounds()), measured, strict=True):
+        rows = journal.read_round(number)
+        names = [("", *reader.terms)[term + 1] for term in rows["term"].tolist()]
+        found = [str(Measurement(*row)) for row in rows[columns].tolist()]
+        keys = zip(rows["document"].tolist(), names, rows["ordinal"].tolist(), strict=True)
+        assert dict(zip(keys, zip(found, rows["threshold"].tolist(), strict=True), strict=True)) == expected
+    assert len({threshold for expected in measured for _, threshold in expected.values()}) > 1, "tau~ moved nothing"
     journal.close()
 
 
@@ -393,7 +419,6 @@ def test_the_meta_data_say_what_the_run_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE verdicts SET gain = -9e999 WHERE position >= 0",
         "UPDATE documents SET confidence = 9e999 WHERE number = 0",
         'UPDATE moments SET moment = replace(moment, \'"seconds": \', \'"seconds": 1e999, "was": \')',
         "UPDATE rounds SET cost = '{\"seconds\": NaN}'",
@@ -405,6 +430,52 @@ def test_a_number_that_is_not_finite_is_no_runs(change: str, tmp_path: Path) -> 
         assert db.execute(change).rowcount > 0
     with pytest.raises(RunFolderError, match="holds what no run has written"):
         page_data(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("value", -np.inf),
+        ("value", np.nan),
+        ("threshold", np.nan),
+        ("variance", np.inf),
+        ("variance", -1.0),
+        ("samples", -1),
+        ("agreements", -1),
+        ("calls", -1),
+        ("ordinal", -1),
+        ("document", -1),
+        ("document", 30),
+        ("term", -2),
+        ("term", 12),
+    ],
+)
+def test_a_measurement_that_no_run_makes_is_refused(column: str, value: float, tmp_path: Path) -> None:
+    """There are thirty documents and twelve terms."""
+    finish(make_run(folder=tmp_path))
+    with closing(Journal(tmp_path)) as journal:
+        rows = journal.read_round(0).copy()
+    rows[column][-1] = value
+    overwrite(tmp_path, packed(rows))
+    with pytest.raises(RunFolderError, match="holds what no run has written"):
+        page_data(tmp_path)
+
+
+@pytest.mark.parametrize("blob", [b"\0", b"\2" * ROW.itemsize, "a text", 3])
+def test_what_is_no_row_of_measurements_is_refused(blob: object, tmp_path: Path) -> None:
+    """Half a row; a truth value that is neither true nor false; other kinds of values."""
+    finish(make_run(folder=tmp_path))
+    overwrite(tmp_path, blob)
+    with pytest.raises(RunFolderError, match="holds what no run has written"):
+        page_data(tmp_path)
+    with pytest.raises(RunFolderError, match="holds what no run has written"):
+        finish(make_run(folder=tmp_path, resume=True))
+
+
+def overwrite(folder: Path, blob: object) -> None:
+    """Let the first round have measured something else."""
+    with closing(sqlite3.connect(folder / FILE)) as db, db:
+        assert db.execute("UPDATE measurements SET rows = ? WHERE round = 0", (blob,)).rowcount == 1
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,16 @@ from anchorscope.errors import InputError
 from anchorscope.planning import race
 from anchorscope.planning.collection import Collection, Predictions
 from anchorscope.planning.inverted_index import InvertedIndex
-from anchorscope.planning.race import Race, priorities
-from anchorscope.scoring import aggregations
-from anchorscope.scoring.forecasts import LEVEL, RACED
-from anchorscope.scoring.tally import Tally
+from anchorscope.planning.plan import Counted, priorities
+from anchorscope.planning.race import Race
+from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
+from anchorscope.scoring.forecasts import LEVEL
+from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings, preset
 from anchorscope.types import Document
 
 N_CORPORA = 200
+RACED = [name for name, one in AGGREGATIONS.items() if one.can_race]
 K = 5
 
 Effects = Callable[[np.random.Generator, int], np.ndarray]
@@ -50,7 +52,7 @@ class Corpus:
         effect = effects(chance, n_terms)
         terms = np.concatenate(rows).astype(np.int32)
         noise = chance.normal(0, 0.2, len(terms))
-        self.gain = np.round(np.clip(effect[terms] + noise, -1, 1), 6)
+        self.value = np.round(np.clip(effect[terms] + noise, -1, 1), 6)
         self.anchor = chance.random(len(terms)) < np.clip(effect[terms] * 1.5, 0.01, 0.95)
         self.collection = Collection(
             documents=[Document(f"{seed}-{number}", "x") for number in range(n_documents)],
@@ -66,9 +68,9 @@ class Corpus:
         )
 
     def final_tally(self) -> Tally:
-        labels = np.zeros(len(self.gain), np.int64)
+        labels = np.zeros(len(self.value), np.int64)
         return self.collection.tally().observe(
-            labels, self.collection.occurrence_term.astype(np.int64), self.anchor, self.gain
+            labels, self.collection.occurrence_term.astype(np.int64), self.anchor, self.value
         )
 
     def run(self, settings: Settings, max_rounds: int = 10**6) -> tuple[Race, Tally, int]:
@@ -79,9 +81,10 @@ class Corpus:
             n_documents += len(round_.units)
             tested = [self.collection.occurrences_of(unit.document) for unit in round_.units]
             occurrences = np.concatenate([np.arange(part.start, part.stop) for part in tested])
-            counted, anchor, gain = strategy.count(occurrences, self.anchor[occurrences], self.gain[occurrences])
-            terms = self.collection.occurrence_term[counted].astype(np.int64)
-            tally = tally.observe(np.zeros(len(counted), np.int64), terms, anchor, gain)
+            assert np.array_equal(round_.occurrences[round_.occurrences >= 0], occurrences)
+            now = strategy.count(Counted(occurrences, self.anchor[occurrences], self.value[occurrences]))
+            terms = self.collection.occurrence_term[now.occurrences].astype(np.int64)
+            tally = tally.observe(np.zeros(len(terms), np.int64), terms, now.anchor, now.value)
         return strategy, tally, n_documents
 
 
@@ -94,21 +97,21 @@ def short_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(race, "START", 64)
 
 
-@pytest.mark.parametrize("aggregation", RACED)
-def test_a_race_to_the_end_equals_the_exhaustive_scan(aggregation: str) -> None:
+@pytest.mark.parametrize("name", RACED)
+def test_a_race_to_the_end_equals_the_exhaustive_scan(name: str) -> None:
     """With no regret allowed everything is tested, each verdict is counted once, and the scores are the scan's."""
     corpus = Corpus(1, n_documents=150)
-    strategy, tally, _ = corpus.run(settings(aggregation=aggregation, regret=0.0))
+    strategy, tally, _ = corpus.run(settings(aggregation=name, regret=0.0))
     final = corpus.final_tally()
-    for name in ("anchors", "non_anchors", "gains"):
-        assert (getattr(tally, name) == getattr(final, name)).all()
-    score = aggregations.aggregation(aggregation)
-    assert np.allclose(score(strategy.counted(tally)), score(final), atol=1e-9)
+    for field in ("anchors", "non_anchors", "values"):
+        assert (getattr(tally, field) == getattr(final, field)).all()
+    found, expected = (aggregation(name).score(counts, 0.5) for counts in (strategy.counted(tally), final))
+    assert np.allclose(found, expected, atol=1e-9)
     standing = strategy.standing(tally)
     assert standing.settled.all()
-    shown = aggregations.ranking(score(final)[0], final.occurrences[0])[:K]
-    assert np.allclose(standing.low[0, shown], score(final)[0, shown], atol=1e-6)
-    assert np.allclose(standing.high[0, shown], score(final)[0, shown], atol=1e-6)
+    shown = ranking(expected[0], final.occurrences[0])[:K]
+    assert np.allclose(standing.low[0, shown], expected[0, shown], atol=1e-6)
+    assert np.allclose(standing.high[0, shown], expected[0, shown], atol=1e-6)
 
 
 def test_a_race_counts_prefixes_in_the_order_of_priority() -> None:
@@ -126,29 +129,29 @@ def test_a_race_counts_prefixes_in_the_order_of_priority() -> None:
         first = holders[np.argsort(rank[holders])][:counted]
         expected = np.isin(corpus.collection.occurrence_document[here], first)
         assert tally.anchors[0, term] == corpus.anchor[here][expected].sum()
-        assert tally.gains[0, term] == np.rint(corpus.gain[here][expected] * 1e6).sum()
+        assert tally.values[0, term] == np.rint(corpus.value[here][expected] * 1e6).sum()
 
 
 def test_a_race_plans_the_same_rounds_again() -> None:
     """Planning is a pure function of the verdicts: two races over the same verdicts test the same documents."""
     first, second = (Corpus(3).run(settings(), max_rounds=8) for _ in range(2))
     assert first[2] == second[2]
-    assert (first[1].gains == second[1].gains).all()
+    assert (first[1].values == second[1].values).all()
 
 
-@pytest.mark.parametrize("aggregation", ["gain", "pr"])
+@pytest.mark.parametrize("name", ["total", "pr"])
 def test_what_a_race_tests_does_not_depend_on_how_far_its_index_reaches(
-    aggregation: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From 64 documents on or of everything at once: the same rounds, counts and standing, to the last bit."""
     corpus, answers = Corpus(4, n_documents=1500), []
     monkeypatch.setattr(race, "START", 32)
     for threshold in (32, 1500):
         monkeypatch.setattr(race, "InvertedIndex", lambda *given, first=threshold: InvertedIndex(*given[:-1], first))
-        strategy, tally, n_documents = corpus.run(settings(aggregation=aggregation, top_k=3), max_rounds=8)
+        strategy, tally, n_documents = corpus.run(settings(aggregation=name, top_k=3), max_rounds=8)
         standing = strategy.standing(tally)
-        answers.append((n_documents, tally.gains, tally.anchors, standing.low, standing.high, standing.membership))
-        reached = strategy._holders[0].n_indexed
+        answers.append((n_documents, tally.values, tally.anchors, standing.low, standing.high, standing.membership))
+        reached = strategy.n_indexed
         assert reached == 1500 if threshold == 1500 else n_documents <= reached < 1500
     for lazily, at_once in zip(*answers):
         assert np.array_equal(lazily, at_once)
@@ -177,18 +180,18 @@ def test_the_documents_of_a_word_are_found_however_far_they_are() -> None:
 
 @lru_cache(maxsize=1)
 def races(
-    effects: str = "drivers", n: int = N_CORPORA, aggregation: str = "gain"
+    effects: str = "drivers", n: int = N_CORPORA, name: str = "total"
 ) -> list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray, int]]:
     """For each random corpus: stated and true regret, memberships and true members, coverage, documents tested."""
     race.START = 64
     answers = []
     for seed in range(n):
         corpus = Corpus(1000 + seed, effects=EFFECTS[effects])
-        strategy, tally, n_documents = corpus.run(settings(seed=seed, aggregation=aggregation))
-        score = aggregations.aggregation(aggregation)
-        truth, values = score(corpus.final_tally())[0], score(strategy.counted(tally))[0]
+        strategy, tally, n_documents = corpus.run(settings(seed=seed, aggregation=name))
+        counted = corpus.final_tally(), strategy.counted(tally)
+        truth, values = (aggregation(name).score(counts, 0.5)[0] for counts in counted)
         standing = strategy.standing(tally)
-        shown, best = (aggregations.ranking(x, tally.occurrences[0])[:K] for x in (values, truth))
+        shown, best = (ranking(x, tally.occurrences[0])[:K] for x in (values, truth))
         regret = (truth[best].sum() - truth[shown].sum()) / truth[best].sum()
         member = np.isin(np.arange(len(truth)), best)
         slack = 1e-6
@@ -233,10 +236,10 @@ def test_intervals_and_regret_hold_where_words_differ_in_another_way(effects: st
     assert true.mean() <= stated.mean() + 2 * (true - stated).std(ddof=1) / np.sqrt(len(true))
 
 
-@pytest.mark.parametrize("aggregation", ["sq", "av"])
-def test_intervals_of_counts_of_anchors_cover_at_least_at_their_level(aggregation: str) -> None:
+@pytest.mark.parametrize("name", ["sq", "av"])
+def test_intervals_of_counts_of_anchors_cover_at_least_at_their_level(name: str) -> None:
     """Counts are no normal distribution: intervals may be too wide, but for the error of measuring not too short."""
-    covered = np.concatenate([answer[4] for answer in races("drivers", N_CORPORA // 4, aggregation)])
+    covered = np.concatenate([answer[4] for answer in races("drivers", N_CORPORA // 4, name)])
     assert covered.mean() >= LEVEL - 1.96 * np.sqrt(LEVEL * (1 - LEVEL) / len(covered))
 
 

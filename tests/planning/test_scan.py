@@ -11,8 +11,9 @@ from corpora import Played, corpus, play, random_corpus, settings
 from anchorscope.errors import InputError
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.scan import Scan, document_order
-from anchorscope.scoring import aggregations, bounds
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.probabilistic import anchor_probability_interval
+from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import EMPTY
 
 TEXTS = ("a b", "b c c", "a", "d a b", "c")
@@ -31,7 +32,7 @@ def test_every_candidate_occurrence_is_tested_exactly_once() -> None:
     made = corpus(TEXTS, PREDICTED, settings())
     played = play(made, settings(), all_false(made))
     assert [len(r.units) for r in played.rounds] == [2, 2, 1]
-    tested = sorted((u.document, p) for r in played.rounds for u in r.units for p in u.positions if p != EMPTY)
+    tested = sorted((u.document, *p) for r in played.rounds for u in r.units for p in u.positions if p != EMPTY)
     assert tested == [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (3, 0), (3, 1), (3, 2), (4, 0)]
     assert not played.tally.untested.any()
 
@@ -178,11 +179,11 @@ def compare_with_no_filter(name: str, n_labels: int, *, seeds=range(200), anchor
     for seed in seeds:
         plain, sound = (settings(aggregation=name, filter=f) for f in ("none", "sound"))
         made, truth = random_corpus(seed, plain, n_labels, anchors=anchors)
-        gains = np.random.default_rng(seed).uniform(-1, 1, len(truth)).round(6)
+        values = np.random.default_rng(seed).uniform(-1, 1, len(truth)).round(6)
         scan = Scan(made, sound)
         if not certificate:
             scan._certificate_round = lambda tally: None  # type: ignore[method-assign]
-        whole, filtered = play(made, plain, truth, gains=gains), play(made, sound, truth, gains=gains, scan=scan)
+        whole, filtered = play(made, plain, truth, values=values), play(made, sound, truth, values=values, scan=scan)
         n_other += lists(whole, plain) != lists(filtered, sound)
         n_all, n_tested = n_all + whole.n_tested, n_tested + filtered.n_tested
     return n_other, 1 - n_tested / n_all
@@ -198,7 +199,7 @@ def compare_with_no_filter(name: str, n_labels: int, *, seeds=range(200), anchor
         ("pr", 3, 50),
         ("h", 2, 200),
         ("h", 3, 50),
-        ("gain", 2, 100),
+        ("total", 2, 100),
     ],
 )
 def test_the_sound_filter_ends_with_the_list_of_no_filter(name: str, n_labels: int, n_corpora: int) -> None:
@@ -266,7 +267,7 @@ def test_the_sound_filter_by_hand() -> None:
         "sq",
         "av",
         "base",
-        "gain",
+        "total",
         "h",
         "pr",
     ],
@@ -277,8 +278,8 @@ def test_what_is_settled_stays(name: str) -> None:
     for seed in range(40):
         chosen = settings(aggregation=name, top_k=1)
         made, truth = random_corpus(seed, chosen)
-        gains = np.random.default_rng(seed).uniform(-1, 1, len(truth))
-        played = play(made, chosen, truth, gains=gains)
+        values = np.random.default_rng(seed).uniform(-1, 1, len(truth))
+        played = play(made, chosen, truth, values=values)
         for tally in played.tallies[:-1]:
             settled = played.scan.standing(tally).settled
             now = Played(tally, played.scan)
@@ -289,34 +290,34 @@ def test_what_is_settled_stays(name: str) -> None:
     assert n_settled_early > 10
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "pr", "h", "gain"])
+@pytest.mark.parametrize("name", ["sq", "av", "pr", "h", "total"])
 def test_scores_lie_in_their_intervals_at_every_round(name: str) -> None:
     """The score shown now and the final one."""
     for seed in range(20):
         chosen = settings(aggregation=name)
         made, truth = random_corpus(seed, chosen)
-        gains = np.random.default_rng(seed).uniform(-1, 1, len(truth))
-        played = play(made, chosen, truth, gains=gains)
-        score = aggregations.aggregation(name)
+        values = np.random.default_rng(seed).uniform(-1, 1, len(truth))
+        played = play(made, chosen, truth, values=values)
+        score = aggregation(name).score
         for tally in played.tallies:
             standing = played.scan.standing(tally)
-            for value in (score(tally), score(played.tally)):
+            for value in (score(tally, 0.5), score(played.tally, 0.5)):
                 assert (value >= standing.low - 1e-9).all() and (value <= standing.high + 1e-9).all()
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "gain", "pr before smoothing"])
+@pytest.mark.parametrize("name", ["sq", "av", "total", "pr before smoothing"])
 def test_intervals_never_widen(name: str) -> None:
     """Without filter, each round's interval lies in that of the round before; the last is the final score."""
     for seed in range(20):
         made, truth = random_corpus(seed, settings())
-        gains = np.random.default_rng(seed).uniform(-1, 1, len(truth))
-        played = play(made, settings(), truth, gains=gains)
+        values = np.random.default_rng(seed).uniform(-1, 1, len(truth))
+        played = play(made, settings(), truth, values=values)
         before = (-np.inf, np.inf)
         for tally in [made.tally(), *played.tallies]:
             if name.startswith("pr"):
-                low, high = bounds.anchor_probability_interval(tally, alpha=0.5)
+                low, high = anchor_probability_interval(tally, 0.5)
             else:
-                low, high = bounds.intervals(name, tally)
+                low, high = aggregation(name).interval(tally, 0.5)
             assert (low >= before[0] - 1e-9).all() and (high <= before[1] + 1e-9).all()
             before = low, high
         assert before[0] == pytest.approx(before[1])
@@ -332,7 +333,7 @@ def test_under_the_papers_filter_the_shown_score_lies_in_its_interval() -> None:
             for tally in played.tallies:
                 standing, value = (
                     played.scan.standing(tally),
-                    aggregations.aggregation(name)(played.scan.counted(tally)),
+                    aggregation(name).score(played.scan.counted(tally), 0.5),
                 )
                 assert (value >= standing.low - 1e-9).all() and (value <= standing.high + 1e-9).all()
 
@@ -346,8 +347,8 @@ def test_under_the_papers_filter_a_settled_list_is_the_shown_one() -> None:
             played = play(made, chosen, truth)
             for tally in played.tallies:
                 for label in np.flatnonzero(played.scan.standing(tally).settled):
-                    raw = aggregations.aggregation(name)(tally)[label]
-                    expected = aggregations.ranking(raw, tally.occurrences[label])[:1].tolist()
+                    raw = aggregation(name).score(tally, 0.5)[label]
+                    expected = ranking(raw, tally.occurrences[label])[:1].tolist()
                     assert Played(tally, played.scan).top(int(label), chosen) == expected
 
 

@@ -26,7 +26,7 @@ TOO_UNLIKELY = 1e-4
 
 
 def draws(
-    start: int, stop: int, *, seed: int = 0, text: str = "a b c", stream: int = 0, n_words: int = 3, forced=None
+    start: int, stop: int, *, seed: int = 0, text: str = "a b c", stream: int = 0, n_words: int = 3, forced=()
 ) -> Draws:
     keep = np.full(n_words, 0.5)
     return draw(seed=seed, text=text, stream=stream, keep=keep, forced=forced, start=start, stop=stop)
@@ -97,7 +97,7 @@ def test_no_word_is_no_sample_width() -> None:
 
 
 def test_the_forced_word_is_always_kept_and_the_others_do_not_notice() -> None:
-    free, forced = draws(0, 50), draws(0, 50, forced=1)
+    free, forced = draws(0, 50), draws(0, 50, forced=(1,))
     assert forced.kept[:, 1].all() and not free.kept[:, 1].all()
     assert np.array_equal(free.kept[:, [0, 2]], forced.kept[:, [0, 2]])
     assert np.array_equal(free.fill, forced.fill)
@@ -107,7 +107,7 @@ def test_the_forced_word_is_always_kept_and_the_others_do_not_notice() -> None:
 def test_words_are_kept_at_their_rates(seed: int) -> None:
     """8,000 samples, keep probabilities .5, .2, .01 and 1: a chi-square a word."""
     keep, n = np.array([0.5, 0.2, KEEP_UNKNOWN, 1.0]), 8000
-    kept = draw(seed=seed, text="w x y z", stream=3, keep=keep, forced=None, start=0, stop=n).kept.sum(axis=0)
+    kept = draw(seed=seed, text="w x y z", stream=3, keep=keep, forced=(), start=0, stop=n).kept.sum(axis=0)
     assert kept[3] == n
     for count, p in zip(kept[:3], keep[:3], strict=True):
         assert chisquare([count, n - count], [n * p, n * (1 - p)]).pvalue > TOO_UNLIKELY
@@ -169,7 +169,7 @@ def test_keep_probabilities_by_hand() -> None:
 
 def kept(text: str, start: int, stop: int, *, seed: int = 0) -> np.ndarray:
     keep = np.full(len(text.split()), 0.5)
-    return draw(seed=seed, text=text, stream=SHARED, keep=keep, forced=None, start=start, stop=stop, balanced=True).kept
+    return draw(seed=seed, text=text, stream=SHARED, keep=keep, forced=(), start=start, stop=stop, balanced=True).kept
 
 
 def test_balanced_samples_are_weighed_against_each_other() -> None:
@@ -207,11 +207,11 @@ def test_every_word_and_pair_is_kept_as_often_as_by_independent_chances() -> Non
     assert max(abs(pair - 0.25) for pair in pairs) < 3 * np.sqrt(0.1875 / 2000)
 
 
-def test_a_wheel_turned_to_a_place_is_a_generator_made_for_it() -> None:
+def test_a_generator_moved_to_a_place_is_one_made_for_it() -> None:
     """Also in the middle of what it drew elsewhere: nothing is left over from there."""
     generator, key = KeyedGenerator(), np.array([7, 2**63], np.uint64)
     for counter in (0, 5, 2**40, 5):
         made = np.random.Generator(np.random.Philox(key=key, counter=counter))
-        turned = generator.at(key, counter)
-        assert np.array_equal(turned.random(6), made.random(6))
-        turned.integers(3, dtype=np.int32)
+        moved = generator.at(key, counter)
+        assert np.array_equal(moved.random(6), made.random(6))
+        moved.integers(3, dtype=np.int32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import isnan
 from zlib import crc32
 
 import numpy as np
@@ -15,12 +16,13 @@ from anchorscope.errors import AnchorscopeError, InputError, ModelError
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.predictors import as_predictor
-from anchorscope.sampling import engine, fills
+from anchorscope.sampling import engine as module
+from anchorscope.sampling import fills
 from anchorscope.sampling.engine import Engine, Sampling
 from anchorscope.sampling.sequential_test import SequentialTest
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 from anchorscope.text.words import split
-from anchorscope.types import EMPTY, Cost, Spelled, Unit, Verdict
+from anchorscope.types import EMPTY, Cost, Measurement, Measurements, Occurrence, Positions, Spelled, Unit
 
 TEXTS = (
     "a great film with a great cast",
@@ -60,20 +62,39 @@ def engine(sampling: Sampling = SAMPLING, test: SequentialTest = TEST, predictor
 
 
 def unit(
-    text: str, positions: Sequence[int] | None = None, *, document: int = 0, tau: float = 0.95, predictor=PREDICTOR
+    text: str,
+    positions: Sequence[Positions] | None = None,
+    *,
+    document: int = 0,
+    tau: float = 0.95,
+    predictor=PREDICTOR,
 ) -> Unit:
-    """All tokens of the text and the empty anchor, or some of them."""
-    chosen = tuple(range(-1, len(split(text)))) if positions is None else tuple(positions)
+    """The empty anchor and all tokens of the text, or some of them."""
+    chosen = (EMPTY, *tokens(text)) if positions is None else tuple(positions)
     label = int(predictor.predict([text])[0].argmax())
     return Unit(document, text, label, chosen, (tau,) * len(chosen))
+
+
+def tokens(text: str) -> list[Positions]:
+    return [(position,) for position in range(len(split(text)))]
 
 
 def units(**given) -> list[Unit]:
     return [unit(text, document=i, **given) for i, text in enumerate(TEXTS)]
 
 
-def judged(units_: Sequence[Unit], **given) -> list[Verdict]:
-    return engine(**given).judge(units_)[0]
+def rows(found: Measurements) -> list[Measurement]:
+    """Row by row; a variance that cannot be told is -1, which is equal to itself."""
+    return [replace(row, variance=-1.0) if isnan(row.variance) else row for row in found.rows()]
+
+
+def judged(units_: Sequence[Unit], **given) -> list[Measurement]:
+    return rows(engine(**given).measure(units_)[0])
+
+
+def about(units_: Sequence[Unit]) -> list[Occurrence]:
+    """What the rows are about, in their order."""
+    return [occurrence for unit_ in units_ for occurrence in unit_.occurrences()]
 
 
 # --- what a verdict is ---
@@ -107,10 +128,11 @@ def test_own_streams_force_the_token_in_every_sample() -> None:
 def test_shared_streams_are_read_where_the_token_is_kept() -> None:
     """The first 60 samples of the document's one stream; a token is kept in about half, the empty anchor reads all."""
     found = judged(units(), test=SequentialTest("fixed", 0.1, 0.05, 10, 60))
-    assert {v.samples for v in found if v.position == EMPTY} == {60}
-    tokens = [v.samples for v in found if v.position != EMPTY]
-    assert min(tokens) > 15 and max(tokens) < 45
-    assert np.mean(tokens) == pytest.approx(30, abs=3)
+    samples = [(occurrence.positions, v.samples) for occurrence, v in zip(about(units()), found, strict=True)]
+    assert {n for positions, n in samples if positions == EMPTY} == {60}
+    of_tokens = [n for positions, n in samples if positions != EMPTY]
+    assert min(of_tokens) > 15 and max(of_tokens) < 45
+    assert np.mean(of_tokens) == pytest.approx(30, abs=3)
 
 
 @pytest.mark.parametrize("sampling", COMBINATIONS)
@@ -120,8 +142,8 @@ def test_a_verdict_is_what_a_slow_reader_makes_of_its_samples(sampling: Sampling
     test = SequentialTest(name, 0.1, 0.05, 10, 40)
     made = engine(sampling, test)
     for text in TEXTS[:3]:
-        for verdict in made.judge([unit(text)])[0]:
-            (samples,), _ = made.samples([unit(text, [verdict.position])], 4 * 40)
+        for positions, verdict in zip(unit(text).positions, rows(made.measure([unit(text)])[0]), strict=True):
+            (samples,), _ = made.samples([unit(text, [positions])], 4 * 40)
             n_read = n_agreed = decision = 0
             for number, sample in enumerate(samples, start=1):
                 if sample.present:
@@ -138,10 +160,11 @@ def test_a_verdict_is_what_a_slow_reader_makes_of_its_samples(sampling: Sampling
 def test_the_cap_leaves_a_test_undecided_and_the_mean_answers() -> None:
     """sprt with a tiny delta never decides within 20 samples: great (always agreeing) passes by its mean."""
     predictor = KeywordPredictor("great")
-    verdicts, cost = engine(
+    found, cost = engine(
         test=SequentialTest("sprt", 1e-12, 0.05, 10, 20), predictor=predictor, perturbator=MaskTokenPerturbator()
-    ).judge([unit("great film", [0], predictor=predictor)])
-    assert verdicts == [replace(verdicts[0], anchor=True, decided=False, agreements=20, samples=20)]
+    ).measure([unit("great film", [(0,)], predictor=predictor)])
+    (verdict,) = rows(found)
+    assert verdict == replace(verdict, anchor=True, decided=False, agreements=20, samples=20)
     assert cost.undecided == 1
 
 
@@ -158,7 +181,7 @@ def test_a_token_that_is_hardly_ever_present_ends_as_undecided() -> None:
     Within the patience of 4 * 20 samples it is hardly met; the stream ends all the same.
     """
     found = judged(
-        [unit("zebra film", [0])],
+        [unit("zebra film", [(0,)])],
         sampling=replace(SAMPLING, keep="own", condition="present"),
         test=SequentialTest("sprt", 0.1, 0.05, 10, 20),
     )
@@ -175,57 +198,58 @@ class Refiller(MaskTokenPerturbator):
 def test_condition_present_counts_refills_by_the_same_word() -> None:
     """Every mask becomes "great": position 0 is "great" in each sample, kept or refilled; position 1 only if kept."""
     made = engine(replace(SAMPLING, condition="present", fill="one-pass"), perturbator=Refiller("great"))
-    (whole,), _ = made.samples([unit("great film", [0])], 40)
-    (half,), _ = made.samples([unit("great film", [1])], 40)
+    (whole,), _ = made.samples([unit("great film", [(0,)])], 40)
+    (half,), _ = made.samples([unit("great film", [(1,)])], 40)
     assert all(sample.present for sample in whole)
     assert [sample.present for sample in half] == [sample.text == "great film" for sample in half]
 
 
 def test_condition_kept_ignores_refills() -> None:
     made = engine(replace(SAMPLING, condition="kept", fill="one-pass"), perturbator=Refiller("great"))
-    present = [sample.present for sample in made.samples([unit("great film", [0])], 200)[0][0]]
+    present = [sample.present for sample in made.samples([unit("great film", [(0,)])], 200)[0][0]]
     assert 60 < sum(present) < 140
 
 
 def test_condition_present_does_not_force_the_token_under_own() -> None:
     """It is in a sample because it was kept or refilled, not because it must be: some samples lack "bad"."""
     made = engine(replace(SAMPLING, keep="own", condition="present", fill="one-pass"))
-    (samples,), _ = made.samples([unit("bad cast , dull film", [0])], 100)
+    (samples,), _ = made.samples([unit("bad cast , dull film", [(0,)])], 100)
     assert any(not s.present for s in samples)
     assert all(("bad" in s.text.split()[:1]) == s.present for s in samples)
 
 
-# --- gain ---
+# --- the value ---
 
 
-def test_the_gain_of_a_keyword_is_one() -> None:
+def test_the_value_of_a_keyword_is_one() -> None:
     """P(yes) is 1 where great is kept and 0 where it is removed: 1 - 0. film changes nothing but by chance."""
     predictor = KeywordPredictor("great")
     great, film = judged(
-        [unit("great film", [0, 1], predictor=predictor)],
+        [unit("great film", [(0,), (1,)], predictor=predictor)],
         predictor=predictor,
         perturbator=MaskTokenPerturbator(),
         test=SequentialTest("fixed", 0.1, 0.05, 10, 4000),
     )
-    assert great.gain == 1.0
-    assert abs(film.gain) < 0.06
+    assert great.value == 1.0
+    assert abs(film.value) < 0.06
 
 
-def test_the_gain_is_the_difference_of_two_means() -> None:
+def test_the_value_is_the_difference_of_two_means() -> None:
     """Over the first 24 samples: mean probability where the token is kept, less that where it is not (6 digits)."""
     made = engine(test=SequentialTest("fixed", 0.1, 0.05, 10, 24))
     text, label = TEXTS[4], int(PREDICTOR.predict([TEXTS[4]])[0].argmax())
-    for verdict in made.judge([unit(text, range(len(split(text))))])[0]:
-        (samples,), _ = made.samples([unit(text, [verdict.position])], 24)
+    for positions, measured in zip(tokens(text), rows(made.measure([unit(text, tokens(text))])[0]), strict=True):
+        (samples,), _ = made.samples([unit(text, [positions])], 24)
         probability = PREDICTOR.predict([s.text for s in samples])[:, label]
         kept = np.array([s.present for s in samples])
-        assert verdict.gain == pytest.approx(probability[kept].mean() - probability[~kept].mean(), abs=5.1e-7)
+        assert measured.value == pytest.approx(probability[kept].mean() - probability[~kept].mean(), abs=5.1e-7)
 
 
-def test_there_is_no_gain_where_no_sample_replaces_the_token() -> None:
+def test_there_is_no_value_where_no_sample_replaces_the_token() -> None:
     """keep own forces it; and the empty anchor reads every sample."""
-    assert {v.gain for v in judged(units(), sampling=replace(SAMPLING, keep="own"))} == {0.0}
-    assert {v.gain for v in judged(units()) if v.position == EMPTY} == {0.0}
+    assert {v.value for v in judged(units(), sampling=replace(SAMPLING, keep="own"))} == {0.0}
+    empty = [o.positions == EMPTY for o in about(units())]
+    assert {v.value for v, is_empty in zip(judged(units()), empty, strict=True) if is_empty} == {0.0}
 
 
 # --- what a verdict does not depend on (law 1) ---
@@ -252,29 +276,30 @@ def test_a_verdict_depends_on_no_batch(
     """Texts handed over at once to the perturbator and to the predictor, and samples drawn at a time."""
     expected = judged(units(), sampling=sampling)
     monkeypatch.setattr(fills, "REQUESTS", requests)
-    monkeypatch.setattr(schedule, "PREDICTOR_TEXTS", texts)
-    monkeypatch.setattr(schedule, "SHARED_BLOCK", shared_block)
+    monkeypatch.setattr(module, "PREDICTOR_TEXTS", texts)
+    monkeypatch.setattr(module, "SHARED_BLOCK", shared_block)
     assert judged(units(), sampling=sampling) == expected
 
 
-def test_a_gain_that_lies_between_two_digits_depends_on_no_other_test() -> None:
-    """Probabilities of 5 digits: one gain in six has a 5 behind its last digit, and hangs on the last bits."""
+def test_a_value_that_lies_between_two_digits_depends_on_no_other_test() -> None:
+    """Probabilities of 5 digits: one value in six has a 5 behind its last digit, and hangs on the last bits."""
 
     def predict(texts: Sequence[str]) -> np.ndarray:
         yes = np.round([crc32(text.encode()) / 2**32 for text in texts], 5)
         return np.stack([1 - yes, yes], axis=1)
 
-    given = {"predictor": as_predictor(predict, labels=["no", "yes"]), "test": SequentialTest("fixed", 0.1, 0.05, 10, 24)}
+    given = {
+        "predictor": as_predictor(predict, labels=["no", "yes"]),
+        "test": SequentialTest("fixed", 0.1, 0.05, 10, 24),
+    }
     given["sampling"] = replace(SAMPLING, keep="balanced", fill="blind")
-    asked = [Unit(i, f"{text} {i}", i % 2, (0,), (0.95,)) for i, text in enumerate(TEXTS * 20)]
+    asked = [Unit(i, f"{text} {i}", i % 2, ((0,),), (0.95,)) for i, text in enumerate(TEXTS * 20)]
     assert judged(asked, **given) == [found for unit_ in asked for found in judged([unit_], **given)]
 
 
 def test_a_verdict_depends_on_no_order_of_the_units() -> None:
-    forward, backward = judged(units()), judged(units()[::-1])
-    assert sorted(forward, key=lambda v: (v.document, v.position)) == sorted(
-        backward, key=lambda v: (v.document, v.position)
-    )
+    forward, backward = (dict(zip(about(some), judged(some), strict=True)) for some in (units(), units()[::-1]))
+    assert forward == backward
 
 
 def test_two_copies_of_a_document_get_the_same_verdicts() -> None:
@@ -282,7 +307,7 @@ def test_two_copies_of_a_document_get_the_same_verdicts() -> None:
         judged([unit(TEXTS[0], document=0), unit(TEXTS[0], document=1)])[:8],
         judged([unit(TEXTS[0], document=1)]),
     )
-    assert [replace(v, document=1) for v in one] == two
+    assert one == two
 
 
 def test_two_thresholds_see_the_same_samples() -> None:
@@ -315,16 +340,16 @@ class Counting(WeightPredictor):
 
 def test_equal_texts_are_classified_once_and_counted_once() -> None:
     predictor = Counting()
-    _, cost = engine(predictor=predictor).judge(units())
+    _, cost = engine(predictor=predictor).measure(units())
     asked = [text for batch in predictor.batches for text in batch]
     assert len(asked) == len(set(asked)) == cost.predictor_texts
     assert cost.predictor_texts < cost.samples
 
 
 def test_batches_are_sorted_by_length_and_no_larger_than_said(monkeypatch) -> None:
-    monkeypatch.setattr(schedule, "PREDICTOR_TEXTS", 16)
+    monkeypatch.setattr(module, "PREDICTOR_TEXTS", 16)
     predictor = Counting()
-    engine(predictor=predictor).judge(units())
+    engine(predictor=predictor).measure(units())
     assert max(map(len, predictor.batches)) == 16
     assert all([len(t) for t in batch] == sorted(len(t) for t in batch) for batch in predictor.batches)
 
@@ -349,22 +374,26 @@ class Beginning(Counting):
 
 @pytest.mark.parametrize("sampling", COMBINATIONS)
 def test_a_predictor_that_begins_gives_the_same_verdicts_at_the_same_cost(sampling: Sampling) -> None:
-    assert engine(sampling, predictor=Beginning()).judge(units()) == engine(sampling).judge(units())
+    (begun, cost_begun), (asked, cost) = (
+        engine(sampling, predictor=predictor).measure(units()) for predictor in (Beginning(), PREDICTOR)
+    )
+    assert rows(begun) == rows(asked)
+    assert cost_begun == cost
 
 
 def test_the_next_samples_are_drawn_while_a_predictor_works(monkeypatch) -> None:
     """24 samples a document, two documents at once: three parts of six documents."""
-    monkeypatch.setattr(schedule, "PREDICTOR_TEXTS", 48)
+    monkeypatch.setattr(module, "PREDICTOR_TEXTS", 48)
     predictor = Beginning()
-    engine(predictor=predictor, test=SequentialTest("fixed", 0.1, 0.05, 10, 24)).judge(units())
+    engine(predictor=predictor, test=SequentialTest("fixed", 0.1, 0.05, 10, 24)).measure(units())
     assert predictor.moments == ["begin 0", "begin 1", "wait 0", "begin 2", "wait 1", "wait 2"]
 
 
 def test_the_cost_counts_documents_tests_and_passes() -> None:
     """6 documents; tokens 7 + 4 + 5 + 1 + 8 + 5 = 30 and an empty anchor each; bank of 2 pairs: 4 passes a document,
     2 for the one of a single word."""
-    verdicts, cost = engine(test=SequentialTest("fixed", 0.1, 0.05, 10, 24)).judge(units())
-    assert (cost.documents, cost.tests, len(verdicts)) == (6, 36, 36)
+    found, cost = engine(test=SequentialTest("fixed", 0.1, 0.05, 10, 24)).measure(units())
+    assert (cost.documents, cost.tests, len(found)) == (6, 36, 36)
     assert cost.samples == 6 * 24
     assert cost.perturbator_passes == 5 * 4 + 2
 
@@ -372,13 +401,13 @@ def test_the_cost_counts_documents_tests_and_passes() -> None:
 def test_under_own_the_probability_of_each_word_takes_a_pass_a_word_once() -> None:
     """One document of 5 words twice, bank of 1 pair: 5 + 2 passes, not 10 + 4."""
     sampling = replace(SAMPLING, keep="own", bank_pairs=1)
-    _, cost = engine(sampling).judge([unit(TEXTS[5], document=0), unit(TEXTS[5], document=1)])
+    _, cost = engine(sampling).measure([unit(TEXTS[5], document=0), unit(TEXTS[5], document=1)])
     assert cost.perturbator_passes == 5 + 2
 
 
 def test_nothing_to_judge_costs_nothing() -> None:
-    verdicts, cost = engine().judge([])
-    assert verdicts == [] and cost.predictor_texts == 0
+    found, cost = engine().measure([])
+    assert rows(found) == [] and cost.predictor_texts == 0
 
 
 # --- worker processes ---
@@ -392,19 +421,19 @@ def two_workers():
 
 
 def test_two_processes_judge_as_one_does(two_workers) -> None:
-    one, cost = InProcess(engine()).judge(units())
-    two, cost_of_two = two_workers.judge(units())
-    assert one == two
+    one, cost = InProcess(engine()).measure(units())
+    two, cost_of_two = two_workers.measure(units())
+    assert rows(one) == rows(two)
     assert (cost.documents, cost.tests, cost.samples) == (cost_of_two.documents, cost_of_two.tests, cost_of_two.samples)
 
 
 def test_more_workers_than_units(two_workers) -> None:
-    assert two_workers.judge(units()[:1])[0] == judged(units()[:1])
+    assert rows(two_workers.measure(units()[:1])[0]) == judged(units()[:1])
 
 
 def test_a_round_in_which_all_is_skipped_has_no_units(two_workers) -> None:
     """Filters make such rounds (test_scan); one process answers them with nothing, and so must two."""
-    assert two_workers.judge([])[0] == []
+    assert rows(two_workers.measure([])[0]) == []
 
 
 def test_there_are_no_samples_of_no_units() -> None:
@@ -437,6 +466,6 @@ def test_a_fault_in_a_worker_comes_back_as_one_sentence(fault: str, error: type,
     backend = Processes(engine(predictor=Faulty(fault)), 2)
     try:
         with pytest.raises(error, match=words):
-            backend.judge(units())
+            backend.measure(units())
     finally:
         backend.close()

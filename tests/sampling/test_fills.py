@@ -18,10 +18,10 @@ from anchorscope.sampling.fills import (
     PLACES,
     Bank,
     Blind,
+    BlindProposals,
     Block,
     OneByOne,
     OnePass,
-    BlindProposals,
     filling,
     original_probabilities,
     pick,
@@ -182,7 +182,7 @@ def test_fills_do_not_depend_on_how_many_texts_are_handed_over_at_once(make, lim
 
 def random_block(text: str, seed: int, n: int = 12) -> Block:
     words = split(text)
-    chances = draw(seed=seed, text=text, stream=0, keep=np.full(len(words), 0.5), forced=None, start=0, stop=n)
+    chances = draw(seed=seed, text=text, stream=0, keep=np.full(len(words), 0.5), forced=(), start=0, stop=n)
     return Block(text, words, chances)
 
 

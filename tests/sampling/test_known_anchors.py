@@ -25,20 +25,20 @@ FACTORS: dict[str, tuple] = {
     "test": ("kl", "kl-one-step", "sprt", "fixed"),
     "keep": ("own", "shared"),
     "fill": ("blind", "bank", "one-pass", "one-by-one"),
-    "aggregation": ("sq", "av", "av5", "h", "pr", "gain"),
+    "aggregation": ("sq", "av", "av5", "h", "pr", "total"),
 }
 
 
 def pairwise(factors: dict[str, tuple]) -> list[dict[str, str]]:
     """Combinations such that any two values of two factors meet in one of them: greedily, the best one first.
 
-    gain needs samples without the token, so it never meets keep own.
+    total needs samples without the token, so it never meets keep own.
     """
     names = list(factors)
     every = [
         dict(zip(names, values, strict=True))
         for values in product(*factors.values())
-        if not {"gain", "own"} <= set(values)
+        if not {"total", "own"} <= set(values)
     ]
 
     def pairs(case: dict[str, str]) -> set:
@@ -86,7 +86,7 @@ def test_the_cases_cover_all_pairs() -> None:
     """4 x 6 is the largest product of two factors, so 24 is the least; and far fewer than all 396."""
     seen = {pair for case in CASES for pair in combinations(case.values(), 2)}
     for one, other in combinations(FACTORS.values(), 2):
-        assert all((a, b) in seen or {a, b} == {"gain", "own"} for a, b in product(one, other))
+        assert all((a, b) in seen or {a, b} == {"total", "own"} for a, b in product(one, other))
     assert len(CASES) < 40
 
 

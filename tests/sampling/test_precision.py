@@ -103,10 +103,10 @@ def judged(case: Case, test: str, seed: int) -> np.ndarray:
         SequentialTest(test, DELTA, EPSILON, 10, 1000),
     )
     units = [
-        Unit(i, text, label, tuple(range(len(split(text)))), (TAU,) * len(split(text)))
+        Unit(i, text, label, tuple((position,) for position in range(len(split(text)))), (TAU,) * len(split(text)))
         for i, (text, label) in enumerate(zip(case.reviews, case.labels, strict=True))
     ]
-    return np.array([verdict.anchor for verdict in engine.judge(units)[0]])
+    return engine.measure(units)[0].anchor
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from anchorscope.sampling.sequential_test import SPRT_RISE, SequentialTest, kl_bernoulli, one_step_bounds
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def benchmark(name: str) -> ModuleType:
@@ -195,7 +195,9 @@ def test_more_agreements_never_turn_an_anchor_into_none(tens: int, tau: float, n
     """
     samples = 10 * tens
     counts = np.arange(samples + 1)
-    answers = SequentialTest(name, 0.1, 0.05, 10, 1000).decide(counts, np.full_like(counts, samples), np.full(len(counts), tau))
+    answers = SequentialTest(name, 0.1, 0.05, 10, 1000).decide(
+        counts, np.full_like(counts, samples), np.full(len(counts), tau)
+    )
     decided = answers[answers != 0]
     assert (np.diff(decided) >= 0).all()
 

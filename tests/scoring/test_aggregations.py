@@ -19,9 +19,13 @@ from strategies import tally
 
 from anchorscope import registry
 from anchorscope.errors import UnknownNameError
-from anchorscope.planning.scan import out_of_optimistic_reach, lowered_thresholds
-from anchorscope.scoring import aggregations
-from anchorscope.scoring.tally import Tally
+from anchorscope.planning.scan import lowered_thresholds
+from anchorscope.scoring import aggregations, probabilistic
+from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
+from anchorscope.scoring.bounds import out_of_optimistic_reach
+from anchorscope.scoring.entropy import h
+from anchorscope.scoring.tally import Tally, ranking
 
 TINY = tally([4, 1, 0], [0, 3, 7])
 
@@ -52,17 +56,17 @@ def test_av5_leaves_out_words_with_four_training_occurrences() -> None:
 
 def test_pr_before_smoothing_by_hand() -> None:
     """alpha = 1/2: 2 A+/5 - A-/10 = 1.6, .4 - .3 = .1, -.7; they sum to 1."""
-    assert aggregations.anchor_probability(TINY)[0] == pytest.approx([1.6, 0.1, -0.7])
+    assert probabilistic.anchor_probability(TINY)[0] == pytest.approx([1.6, 0.1, -0.7])
 
 
 def test_pr_before_smoothing_with_another_alpha() -> None:
     """alpha = 1/4: 4 A+/5 - 3 A-/10 = 3.2, .8 - .9 = -.1, -2.1."""
-    assert aggregations.anchor_probability(TINY, alpha=0.25)[0] == pytest.approx([3.2, -0.1, -2.1])
+    assert probabilistic.anchor_probability(TINY, alpha=0.25)[0] == pytest.approx([3.2, -0.1, -2.1])
 
 
 def test_pr_by_hand() -> None:
     """q_min = -.7, |W| = 3: (q + .7) / (1 + 2.1) = 2.3/3.1, .8/3.1, 0."""
-    assert aggregations.pr(TINY)[0] == pytest.approx([2.3 / 3.1, 0.8 / 3.1, 0.0])
+    assert probabilistic.pr(TINY)[0] == pytest.approx([2.3 / 3.1, 0.8 / 3.1, 0.0])
 
 
 def test_pr_smooths_by_the_absolute_least_even_where_nothing_is_negative() -> None:
@@ -70,51 +74,51 @@ def test_pr_smooths_by_the_absolute_least_even_where_nothing_is_negative() -> No
 
     A+ = 2, 2 and A- = 1, 1: q = .5, .5; q_min = .5: (.5 + .5) / (1 + 2 * .5) = .5.
     """
-    assert aggregations.pr(tally([3, 1], [1, 1]))[0] == pytest.approx([1.0, 0.0])
-    assert aggregations.pr(tally([2, 2], [1, 1]))[0] == pytest.approx([0.5, 0.5])
+    assert probabilistic.pr(tally([3, 1], [1, 1]))[0] == pytest.approx([1.0, 0.0])
+    assert probabilistic.pr(tally([2, 2], [1, 1]))[0] == pytest.approx([0.5, 0.5])
 
 
 def test_pr_sums_to_one() -> None:
     """(sum q~ + W m) / (1 + W m) with sum q~ = 1."""
-    assert aggregations.pr(TINY).sum() == pytest.approx(1.0)
+    assert probabilistic.pr(TINY).sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
 def test_smoothing_keeps_the_order(alpha: float) -> None:
     counts = tally([5, 3, 2, 2, 0, 0], [1, 0, 9, 4, 0, 12])
-    before, after = aggregations.anchor_probability(counts, alpha=alpha)[0], aggregations.pr(counts, alpha=alpha)[0]
+    before, after = probabilistic.anchor_probability(counts, alpha=alpha)[0], probabilistic.pr(counts, alpha=alpha)[0]
     assert np.argsort(before).tolist() == np.argsort(after).tolist()
     assert after.min() >= 0
 
 
 def test_pr_without_anchors_or_without_non_anchors() -> None:
     """0/0 = 0. No anchors: q = 0 - A-/T- = -.25, -.75; smoothed by .75: .5/2.5, 0. No non-anchors: q = 2 A+/T+."""
-    assert aggregations.pr(tally([0, 0], [1, 3]))[0] == pytest.approx([0.2, 0.0])
-    assert aggregations.anchor_probability(tally([1, 3], [0, 0]))[0] == pytest.approx([0.5, 1.5])
+    assert probabilistic.pr(tally([0, 0], [1, 3]))[0] == pytest.approx([0.2, 0.0])
+    assert probabilistic.anchor_probability(tally([1, 3], [0, 0]))[0] == pytest.approx([0.5, 1.5])
 
 
 def test_pr_of_a_label_without_any_verdict_is_zero() -> None:
-    assert aggregations.pr(tally([0, 0], [0, 0], [2, 2])).tolist() == [[0.0, 0.0]]
+    assert probabilistic.pr(tally([0, 0], [0, 0], [2, 2])).tolist() == [[0.0, 0.0]]
 
 
 def test_pr_inverse_ranks_the_other_way_round() -> None:
     """great, film, the becomes the, film, great."""
-    down = aggregations.ranking(aggregations.pr(TINY)[0], TINY.occurrences[0])
-    up = aggregations.ranking(aggregations.pr_inverse(TINY)[0], TINY.occurrences[0])
+    down = ranking(probabilistic.pr(TINY)[0], TINY.occurrences[0])
+    up = ranking(probabilistic.pr_inverse(TINY)[0], TINY.occurrences[0])
     assert down.tolist() == [0, 1, 2]
     assert up.tolist() == [2, 1, 0]
 
 
-def test_gain_by_hand() -> None:
-    """Gains .5 and .25 of one word, -.125 of another: their sums."""
+def test_total_by_hand() -> None:
+    """Values .5 and .25 of one word, -.125 of another: their sums."""
     labels, terms, anchor = np.array([0, 0, 0]), np.array([0, 0, 1]), np.array([True, False, False])
     counts = Tally.zero(1, 2).observe(labels, terms, anchor, np.array([0.5, 0.25, -0.125]))
-    assert aggregations.gain(counts)[0] == pytest.approx([0.75, -0.125])
+    assert aggregations.total(counts)[0] == pytest.approx([0.75, -0.125])
 
 
 def test_excess_by_hand() -> None:
-    """Gains of .75 and .25 over 1 and 3 occurrences: a mean of .25, so .5 and -.5 are beyond the background."""
-    counts = replace(Tally.zero(1, 2), gains=np.array([[750_000, 250_000]]), occurrences=np.array([[1, 3]]))
+    """Values of .75 and .25 over 1 and 3 occurrences: a mean of .25, so .5 and -.5 are beyond the background."""
+    counts = replace(Tally.zero(1, 2), values=np.array([[750_000, 250_000]]), occurrences=np.array([[1, 3]]))
     assert aggregations.excess(counts)[0] == pytest.approx([0.5, -0.5])
 
 
@@ -136,7 +140,7 @@ def test_sq_av_and_pr_read_each_class_by_itself() -> None:
     counts = tally([[4, 0], [1, 1]], [[0, 6], [0, 1]])
     assert aggregations.sq(counts).tolist() == [[2.0, 0.0], [1.0, 1.0]]
     assert aggregations.av(counts).tolist() == [[1.0, 0.0], [1.0, 0.5]]
-    assert aggregations.anchor_probability(counts).tolist() == [[2.0, -1.0], [1.0, 0.0]]
+    assert probabilistic.anchor_probability(counts).tolist() == [[2.0, -1.0], [1.0, 0.0]]
 
 
 def test_h_by_hand_with_two_classes() -> None:
@@ -148,37 +152,37 @@ def test_h_by_hand_with_two_classes() -> None:
     counts = tally([[4, 1, 4], [0, 1, 1]], [[0, 0, 0], [0, 0, 0]])
     third = 1 - (math.log(3) - 2 / 3 * math.log(2)) / math.log(2)
     assert third == pytest.approx(0.0817, abs=1e-4)
-    assert aggregations.h(counts)[0] == pytest.approx([2.0, 0.0, 2 * third])
-    assert aggregations.h(counts)[1] == pytest.approx([0.0, 0.0, third])
+    assert h(counts)[0] == pytest.approx([2.0, 0.0, 2 * third])
+    assert h(counts)[1] == pytest.approx([0.0, 0.0, third])
 
 
 def test_h_by_hand_with_three_classes() -> None:
     """Roots (1, 1, 1), (1, 1, 0), (3, 0, 0): entropies ln 3, ln 2, 0; factors 0, 1 - ln 2/ln 3 = .3691, 1."""
     counts = tally([[1, 1, 9], [1, 1, 0], [1, 0, 0]], [[0, 0, 0]] * 3)
     middle = 1 - math.log(2) / math.log(3)
-    assert aggregations.h(counts) == pytest.approx(np.array([[0, middle, 3.0], [0, middle, 0], [0, 0, 0]]))
+    assert h(counts) == pytest.approx(np.array([[0, middle, 3.0], [0, middle, 0], [0, 0, 0]]))
 
 
 def test_h_leaves_words_without_anchors_out_of_the_least_entropy() -> None:
     """Roots (1, 1), (2, 1) and (0, 0): the last has no entropy; H_min = .6365 is that of the second: factors 0, 1."""
     counts = tally([[1, 4, 0], [1, 1, 0]], [[0, 0, 5], [0, 0, 5]])
-    assert aggregations.h(counts) == pytest.approx(np.array([[0.0, 2.0, 0.0], [0.0, 1.0, 0.0]]))
+    assert h(counts) == pytest.approx(np.array([[0.0, 2.0, 0.0], [0.0, 1.0, 0.0]]))
 
 
 def test_h_is_sq_where_all_entropies_are_equal() -> None:
     """H_max = H_min makes the factor 1."""
     counts = tally([[4, 0], [0, 9]], [[1, 1], [1, 1]])
-    assert aggregations.h(counts).tolist() == [[2.0, 0.0], [0.0, 3.0]]
+    assert h(counts).tolist() == [[2.0, 0.0], [0.0, 3.0]]
 
 
 def test_h_is_sq_where_all_entropies_are_equal_but_for_rounding() -> None:
     """Anchors 1 : 2 and 2 : 4 in the two classes have the same entropy, so the factor is 1 for both words."""
     counts = tally([[1, 2], [2, 4]], [[0, 0], [0, 0]])
-    assert aggregations.h(counts) == pytest.approx(aggregations.sq(counts))
+    assert h(counts) == pytest.approx(aggregations.sq(counts))
 
 
 def test_h_without_any_anchor_is_zero() -> None:
-    assert aggregations.h(tally([[0], [0]], [[1], [1]])).tolist() == [[0.0], [0.0]]
+    assert h(tally([[0], [0]], [[1], [1]])).tolist() == [[0.0], [0.0]]
 
 
 # --- G_pr is what the paper says it is: the maximum of the likelihood ---
@@ -199,7 +203,7 @@ def test_pr_maximises_the_likelihood_inside_the_simplex(anchors: list, non_ancho
     Only where q~ is nowhere negative: else the maximum stands on the boundary and q~ is not it.
     """
     a, b = np.array(anchors, float), np.array(non_anchors, float)
-    closed = aggregations.anchor_probability(tally(anchors, non_anchors), alpha=alpha)[0]
+    closed = probabilistic.anchor_probability(tally(anchors, non_anchors), alpha=alpha)[0]
     assert (closed > 0).all(), "the case must be inside the simplex"
     n = len(a)
 
@@ -226,13 +230,13 @@ def test_pr_maximises_the_likelihood_inside_the_simplex(anchors: list, non_ancho
 
 def test_pseudo_counts_by_hand() -> None:
     """A+ - (1 - alpha) (1 + 5)/(1 + 10) A-, alpha = 1/2: 4, 1 - 3 * 3/11 = .1818, -7 * 3/11 = -1.909."""
-    assert aggregations.pseudo_counts(TINY)[0] == pytest.approx([4, 1 - 9 / 11, -21 / 11])
+    assert probabilistic.pseudo_counts(TINY)[0] == pytest.approx([4, 1 - 9 / 11, -21 / 11])
 
 
 def test_pseudo_counts_rank_as_pr_does_once_the_totals_are_large() -> None:
     """They are q~ times a factor, but for the 1 that both totals start with."""
     counts = tally([400, 100, 50, 0], [10, 300, 90, 700])
-    pseudo, exact = aggregations.pseudo_counts(counts)[0], aggregations.anchor_probability(counts)[0]
+    pseudo, exact = probabilistic.pseudo_counts(counts)[0], probabilistic.anchor_probability(counts)[0]
     assert np.argsort(pseudo).tolist() == np.argsort(exact).tolist()
 
 
@@ -264,12 +268,14 @@ def test_the_papers_filter_by_hand(open_: list, expected: list) -> None:
 
     With r = 4 for film: 4.18 >= 4 stays; r = 3: 3.18 is out. For the: r = 6 gives 4.09 (stays), r = 5 gives 3.09.
     """
-    assert out_of_optimistic_reach("pr", tally([4, 1, 0], [0, 3, 7], open_), 1, alpha=0.5)[0].tolist() == expected
+    assert (
+        out_of_optimistic_reach(aggregation("pr"), tally([4, 1, 0], [0, 3, 7], open_), 1, 0.5)[0].tolist() == expected
+    )
 
 
 def test_the_papers_filter_waits_until_the_group_is_full() -> None:
     """Three terms were met: a group of four is not full, so nothing is skipped."""
-    assert not out_of_optimistic_reach("pr", tally([4, 1, 0, 0], [0, 3, 7, 0], [0, 0, 0, 0]), 4, alpha=0.5).any()
+    assert not out_of_optimistic_reach(aggregation("pr"), tally([4, 1, 0, 0], [0, 3, 7, 0], [0, 0, 0, 0]), 4, 0.5).any()
 
 
 # --- ranking ---
@@ -277,37 +283,59 @@ def test_the_papers_filter_waits_until_the_group_is_full() -> None:
 
 def test_ties_go_to_more_occurrences_and_then_to_the_earlier_term() -> None:
     """Scores .5, .5, .5, .9; occurrences 3, 4, 4, 1: 3 first by score, then 1 and 2 (4 each), then 0."""
-    assert aggregations.ranking(np.array([0.5, 0.5, 0.5, 0.9]), np.array([3, 4, 4, 1])).tolist() == [3, 1, 2, 0]
+    assert ranking(np.array([0.5, 0.5, 0.5, 0.9]), np.array([3, 4, 4, 1])).tolist() == [3, 1, 2, 0]
 
 
 def test_the_last_bits_of_a_score_are_no_difference() -> None:
     """0.1 + 0.2 is 0.3 for us, so the term with more occurrences goes first."""
-    assert aggregations.ranking(np.array([0.1 + 0.2, 0.3]), np.array([1, 2])).tolist() == [1, 0]
+    assert ranking(np.array([0.1 + 0.2, 0.3]), np.array([1, 2])).tolist() == [1, 0]
 
 
 def test_terms_that_do_not_occur_are_not_ranked() -> None:
-    assert aggregations.ranking(np.array([0.9, 0.1]), np.array([0, 1])).tolist() == [1]
+    assert ranking(np.array([0.9, 0.1]), np.array([0, 1])).tolist() == [1]
 
 
 # --- names ---
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "av5", "h", "pr", "base", "pr-inverse"])
+NAMES = ("sq", "av", "av5", "h", "pr", "base", "pr-inverse", "total", "excess")
+
+
+def test_these_are_all_aggregations() -> None:
+    assert {*AGGREGATIONS} == {*NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_every_aggregation_has_a_name_and_answers_labels_by_terms(name: str) -> None:
-    assert aggregations.aggregation(name)(tally([[1, 0], [0, 2]], [[1, 1], [1, 1]])).shape == (2, 2)
+    found = aggregation(name)
+    assert found.name == name and found.help
+    assert found.score(tally([[1, 0], [0, 2]], [[1, 1], [1, 1]]), 0.5).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("field", "names"),
+    [
+        ("can_race", {"total", "pr", "sq", "av", "av5"}),
+        ("prunes", {"sq", "av", "av5", "h", "pr", "total"}),
+        ("is_bounded", {*NAMES}),
+        ("optimistic", {"sq", "av", "av5", "h", "pr"}),
+        ("is_graded", {"total", "excess"}),
+        ("joins_labels", {"h"}),
+    ],
+)
+def test_what_is_known_about_each(field: str, names: set[str]) -> None:
+    assert {name for name, one in AGGREGATIONS.items() if getattr(one, field)} == names
 
 
 def test_alpha_reaches_the_probabilistic_aggregations() -> None:
     """alpha = 1/4: q = 3.2, -.1, -2.1; smoothed by 2.1 over three words."""
-    assert aggregations.aggregation("pr", alpha=0.25)(TINY)[0] == pytest.approx(np.array([5.3, 2.0, 0.0]) / 7.3)
-    assert aggregations.aggregation("pr-inverse", alpha=0.25)(TINY)[0] == pytest.approx(
-        -np.array([5.3, 2.0, 0.0]) / 7.3
-    )
+    assert aggregation("pr").score(TINY, 0.25)[0] == pytest.approx(np.array([5.3, 2.0, 0.0]) / 7.3)
+    assert aggregation("pr-inverse").score(TINY, 0.25)[0] == pytest.approx(-np.array([5.3, 2.0, 0.0]) / 7.3)
 
 
 def test_an_unknown_aggregation_lists_near_misses() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'sq'"):
-        aggregations.aggregation("sqq")
+        aggregation("sqq")
 
 
 def test_an_outside_author_adds_an_aggregation_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,10 +346,15 @@ def test_an_outside_author_adds_an_aggregation_by_name(monkeypatch: pytest.Monke
 
         @staticmethod
         def load():
-            return lambda counts: counts.anchors.astype(float)
+            return Aggregation(
+                name="count",
+                help="the number of anchors",
+                reads="verdicts",
+                score=lambda counts, alpha: counts.anchors.astype(float),
+            )
 
     monkeypatch.setattr(registry, "entry_points", lambda group: [Entry] if group == "anchorscope.aggregation" else [])
-    assert aggregations.aggregation("count")(TINY).tolist() == [[4.0, 1.0, 0.0]]
+    assert aggregation("count").score(TINY, 0.5).tolist() == [[4.0, 1.0, 0.0]]
     assert "count" in registry.names("aggregation")
 
 
@@ -329,5 +362,5 @@ def test_scores_are_functions_of_the_counts_alone() -> None:
     """Two halves counted apart and merged score as the whole does."""
     half, other = tally([3, 1, 0], [0, 1, 4]), tally([1, 0, 0], [0, 2, 3])
     merged: Tally = half + other
-    for name in ("sq", "av", "av5", "h", "pr", "base", "pr-inverse"):
-        assert aggregations.aggregation(name)(merged).tolist() == aggregations.aggregation(name)(TINY).tolist()
+    for name in NAMES:
+        assert aggregation(name).score(merged, 0.5).tolist() == aggregation(name).score(TINY, 0.5).tolist()

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from strategies import completions, random_tally, tally
 
-from anchorscope.scoring import aggregations, bounds
-from anchorscope.scoring.tally import Tally
+from anchorscope.scoring import bounds, entropy, probabilistic
+from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.aggregations import aggregation, excess
+from anchorscope.scoring.tally import Tally, ranking
 
 ALPHAS = (0.2, 0.5, 0.8)
 
@@ -38,8 +40,8 @@ def cases(
 
 def top_lists(name: str, case: Tally, label: int, k: int, alpha: float) -> list[list[int]]:
     """The final top k of a label in every world."""
-    score = aggregations.aggregation(name, alpha=alpha)
-    return [aggregations.ranking(score(w)[label], w.occurrences[label])[:k].tolist() for w in completions(case)]
+    score = aggregation(name).score
+    return [ranking(score(w, alpha)[label], w.occurrences[label])[:k].tolist() for w in completions(case)]
 
 
 # --- intervals ---
@@ -49,19 +51,19 @@ def top_lists(name: str, case: Tally, label: int, k: int, alpha: float) -> list[
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_the_final_score_lies_in_its_interval_in_every_world(name: str, alpha: float) -> None:
     """And so does the score shown now. (h: no violation with one, two or three classes; pr: smoothing included.)"""
-    score = aggregations.aggregation(name, alpha=alpha)
+    made = aggregation(name)
     for case in cases(80):
-        low, high = bounds.intervals(name, case, alpha=alpha)
+        low, high = made.interval(case, alpha)
         for world in (case, *completions(case)):
-            value = score(world)
+            value = made.score(world, alpha)
             assert (value >= low - 1e-9).all() and (value <= high + 1e-9).all()
 
 
 @pytest.mark.parametrize("name", ["sq", "av"])
 def test_both_ends_are_attained(name: str) -> None:
     for case in cases(80, seed=1):
-        low, high = bounds.intervals(name, case)
-        values = np.stack([aggregations.aggregation(name)(world) for world in completions(case)])
+        low, high = aggregation(name).interval(case, 0.5)
+        values = np.stack([aggregation(name).score(world, 0.5) for world in completions(case)])
         assert values.min(axis=0) == pytest.approx(low)
         assert values.max(axis=0) == pytest.approx(high)
 
@@ -69,8 +71,8 @@ def test_both_ends_are_attained(name: str) -> None:
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_both_ends_of_pr_before_smoothing_are_attained(alpha: float) -> None:
     for case in cases(120, seed=2):
-        low, high = bounds.anchor_probability_interval(case, alpha=alpha)
-        values = np.stack([aggregations.anchor_probability(world, alpha=alpha) for world in completions(case)])
+        low, high = probabilistic.anchor_probability_interval(case, alpha=alpha)
+        values = np.stack([probabilistic.anchor_probability(world, alpha=alpha) for world in completions(case)])
         assert values.min(axis=0) == pytest.approx(low)
         assert values.max(axis=0) == pytest.approx(high)
 
@@ -81,42 +83,42 @@ def test_pr_interval_by_hand() -> None:
     First word: hi = 2 * 2/3 - 0 = 4/3 (it takes its anchor), lo = 2 * 1/2 - 1/2 = 1/2 (it does not).
     Second word: hi = 2 * 1/2 - 1/(4-2) = 1/2, lo = 2 * 1/3 - 1/(4-3) = -1/3.
     """
-    low, high = bounds.anchor_probability_interval(tally([1, 1], [0, 1], [1, 0]), alpha=0.5)
+    low, high = probabilistic.anchor_probability_interval(tally([1, 1], [0, 1], [1, 0]), alpha=0.5)
     assert low[0] == pytest.approx([1 / 2, -1 / 3])
     assert high[0] == pytest.approx([4 / 3, 1 / 2])
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "av5", "h", "pr", "pr-inverse", "base", "gain", "excess"])
+@pytest.mark.parametrize("name", ["sq", "av", "av5", "h", "pr", "pr-inverse", "base", "total", "excess"])
 def test_the_interval_of_a_finished_run_is_a_point(name: str) -> None:
     counts = tally([[3, 1, 0], [1, 0, 2]], [[1, 2, 5], [0, 4, 2]])
-    low, high = bounds.intervals(name, counts)
+    low, high = aggregation(name).interval(counts, 0.5)
     assert low == pytest.approx(high)
-    assert low == pytest.approx(aggregations.aggregation(name)(counts))
+    assert low == pytest.approx(aggregation(name).score(counts, 0.5))
 
 
-def test_gain_interval_by_hand() -> None:
-    """A gain lies between -1 and 1, so 3 open occurrences move .25 to -2.75 and 3.25."""
+def test_total_interval_by_hand() -> None:
+    """A value lies between -1 and 1, so 3 open occurrences move .25 to -2.75 and 3.25."""
     counts = tally([0], [1], [3])
-    counts.gains[0, 0] = 250_000
-    low, high = bounds.intervals("gain", counts)
+    counts.values[0, 0] = 250_000
+    low, high = aggregation("total").interval(counts, 0.5)
     assert (low[0, 0], high[0, 0]) == pytest.approx((-2.75, 3.25))
 
 
 def test_the_interval_of_excess_holds_its_extremes() -> None:
-    """Every open gain at -1 or 1: the excess stays inside."""
+    """Every open value at -1 or 1: the excess stays inside."""
     counts = tally([[1, 0]], [[1, 2]], [[2, 1]])
-    counts.gains[0] = [300_000, -100_000]
-    low, high = bounds.intervals("excess", counts)
+    counts.values[0] = [300_000, -100_000]
+    low, high = aggregation("excess").interval(counts, 0.5)
     final = [
-        aggregations.excess(replace(counts, gains=counts.gains + 10**6 * np.array([[a, b]])))
-        for a in (-2, 2)
-        for b in (-1, 1)
+        excess(replace(counts, values=counts.values + 10**6 * np.array([[a, b]]))) for a in (-2, 2) for b in (-1, 1)
     ]
     assert (np.min(final, axis=0) >= low - 1e-9).all() and (np.max(final, axis=0) <= high + 1e-9).all()
 
 
 def test_an_aggregation_of_an_outside_author_has_no_interval() -> None:
-    low, high = bounds.intervals("somebody-elses", tally([1], [1], [1]))
+    made = Aggregation(name="theirs", help="somebody else's", reads="verdicts", score=lambda counts, _: counts.anchors)
+    low, high = made.interval(tally([1], [1], [1]), 0.5)
+    assert not made.is_bounded
     assert low[0, 0] == -np.inf and high[0, 0] == np.inf
 
 
@@ -131,17 +133,17 @@ def test_entropy_is_bounded_over_the_box_of_each_word(n_labels: int) -> None:
         points = np.sqrt(grid.reshape(n_labels, -1))
         points = points[:, points.sum(axis=0) > 0]
         if points.shape[1]:
-            entropies = aggregations.entropy(points)
-            assert bounds._least_entropy(low, high)[0] == pytest.approx(entropies.min())  # a corner is a point
-            assert bounds._greatest_entropy(low, high)[0] >= entropies.max() - 1e-12
+            entropies = entropy.entropy(points)
+            assert entropy._least_entropy(low, high)[0] == pytest.approx(entropies.min())  # a corner is a point
+            assert entropy._greatest_entropy(low, high)[0] >= entropies.max() - 1e-12
 
 
 def test_the_greatest_entropy_is_no_looser_than_a_fine_grid_over_the_box() -> None:
     """Roots in [0, 1] x [1, 2] x [3, 3]: 200 x 200 points come within 1e-4 of the bound, from below."""
     low, high = np.array([[0.0], [1.0], [3.0]]), np.array([[1.0], [2.0], [3.0]])
     x, y = np.meshgrid(np.linspace(0, 1, 200), np.linspace(1, 2, 200))
-    found = aggregations.entropy(np.stack([x.ravel(), y.ravel(), np.full(x.size, 3.0)])).max()
-    assert bounds._greatest_entropy(low, high)[0] == pytest.approx(found, abs=1e-4)
+    found = entropy.entropy(np.stack([x.ravel(), y.ravel(), np.full(x.size, 3.0)])).max()
+    assert entropy._greatest_entropy(low, high)[0] == pytest.approx(found, abs=1e-4)
 
 
 # --- two words under pr ---
@@ -159,7 +161,7 @@ def test_advantage_is_the_true_maximum_where_it_claims_to_be(alpha: float) -> No
                 anchors, t = world.anchors[0], world.anchors.sum()
                 kappa = (1 - alpha) * t / (total - alpha * t) if total else 0.0
                 best = np.maximum(best, anchors - anchors[v] - kappa * (n - n[v]))
-            found = bounds.advantage(case, 0, v, alpha=alpha)
+            found = probabilistic.advantage(case, 0, v, alpha)
             exact = np.abs(n - n[v]) <= (1 - alpha) * total
             n_exact += exact.sum() - 1
             assert found[exact] == pytest.approx(best[exact])
@@ -177,7 +179,7 @@ def test_what_is_out_of_reach_enters_the_top_k_in_no_world(name: str, k: int) ->
     n_out = 0
     for number, case in enumerate(cases(400 if name == "h" else 150, seed=4, some_anchor=True)):
         alpha = ALPHAS[number % 3]
-        out = bounds.out_of_reach(name, case, k, alpha=alpha)
+        out = bounds.out_of_reach(aggregation(name), case, k, alpha)
         n_out += out.sum()
         for label in range(len(out)):
             reached = {term for top in top_lists(name, case, label, k, alpha) for term in top}
@@ -191,25 +193,25 @@ def test_pr_bounds_hold_where_no_anchor_was_found(case: Tally) -> None:
 
     With b = 1, 1 and one open occurrence of the second word: either word can be the first.
     """
-    out = bounds.out_of_reach("pr", case, 1)[0]
+    out = bounds.out_of_reach(aggregation("pr"), case, 1, 0.5)[0]
     reached = {top[0] for top in top_lists("pr", case, 0, 1, 0.5)}
     assert not reached & set(np.flatnonzero(out).tolist())
-    top = aggregations.ranking(aggregations.pr(case)[0], case.occurrences[0])
-    assert bounds.is_final("pr", case, 0, top) == (len(reached) == 1)
+    top = ranking(probabilistic.pr(case)[0], case.occurrences[0])
+    assert bounds.is_final(aggregation("pr"), case, 0, top, 0.5) == (len(reached) == 1)
 
 
-def test_gain_compares_with_terms_of_the_label_only() -> None:
-    """Two terms occur in the label, with gains -.5 and -.2; the third occurs elsewhere only. Top 2: both are in."""
+def test_total_compares_with_terms_of_the_label_only() -> None:
+    """Two terms occur in the label, with values -.5 and -.2; the third occurs elsewhere only. Top 2: both are in."""
     counts = tally([0, 0, 0], [1, 1, 0])
-    counts.gains[0] = [-500_000, -200_000, 0]
-    assert bounds.out_of_reach("gain", counts, 2).tolist() == [[False, False, False]]
+    counts.values[0] = [-500_000, -200_000, 0]
+    assert bounds.out_of_reach(aggregation("total"), counts, 2, 0.5).tolist() == [[False, False, False]]
 
 
-def test_gain_is_out_of_reach_by_hand() -> None:
-    """Gains 2, 1.5 and -1 with 0, 0 and 2 open occurrences, top 1: 1.5 < 2 is out, and -1 + 2 = 1 < 2 as well."""
+def test_total_is_out_of_reach_by_hand() -> None:
+    """Values 2, 1.5 and -1 with 0, 0 and 2 open occurrences, top 1: 1.5 < 2 is out, and -1 + 2 = 1 < 2 as well."""
     counts = tally([2, 2, 0], [0, 0, 1], [0, 0, 2])
-    counts.gains[0] = [2_000_000, 1_500_000, -1_000_000]
-    assert bounds.out_of_reach("gain", counts, 1).tolist() == [[False, True, True]]
+    counts.values[0] = [2_000_000, 1_500_000, -1_000_000]
+    assert bounds.out_of_reach(aggregation("total"), counts, 1, 0.5).tolist() == [[False, True, True]]
 
 
 def test_h_skips_a_term_only_where_it_is_out_in_every_class() -> None:
@@ -219,14 +221,14 @@ def test_h_skips_a_term_only_where_it_is_out_in_every_class() -> None:
     sqrt 2 at most, word 3 scores 0: out in both.
     """
     counts = tally([[25, 0, 1, 1], [0, 25, 0, 1]], [[1] * 4, [1] * 4], [[0, 0, 1, 0], [0, 0, 0, 0]])
-    assert bounds.out_of_reach("h", counts, 1).tolist() == [[False, False, True, True]] * 2
+    assert bounds.out_of_reach(aggregation("h"), counts, 1, 0.5).tolist() == [[False, False, True, True]] * 2
 
 
 def settled_wrongly(name: str, case: Tally, label: int, k: int, alpha: float) -> bool:
-    now = aggregations.aggregation(name, alpha=alpha)(case)[label]
-    top = aggregations.ranking(now, case.occurrences[label])[:k]
+    now = aggregation(name).score(case, alpha)[label]
+    top = ranking(now, case.occurrences[label])[:k]
     is_true = all(other == top.tolist() for other in top_lists(name, case, label, k, alpha))
-    return bounds.is_final(name, case, label, top, alpha=alpha) and not is_true
+    return bounds.is_final(aggregation(name), case, label, top, alpha) and not is_true
 
 
 @pytest.mark.parametrize("name", ["sq", "av", "pr"])
@@ -246,7 +248,7 @@ def test_a_list_that_is_the_same_in_every_world_is_nearly_always_found_to_be_fin
         worlds = top_lists(name, case, 0, 2, 0.5)
         if all(world == worlds[0] for world in worlds):
             n_certain += 1
-            n_final += bounds.is_final(name, case, 0, np.array(worlds[0], np.intp))
+            n_final += bounds.is_final(aggregation(name), case, 0, np.array(worlds[0], np.intp), 0.5)
     assert n_certain > 20
     assert n_final >= 0.95 * n_certain
 
@@ -258,7 +260,7 @@ def test_under_h_a_list_is_not_final_while_another_class_is_open() -> None:
     """
     case = tally([[4, 3], [0, 0]], [[0, 0], [0, 0]], [[0, 0], [1, 0]])
     assert top_lists("h", case, 0, 1, 0.5) == [[0], [1]]
-    assert not bounds.is_final("h", case, 0, np.array([0]))
+    assert not bounds.is_final(aggregation("h"), case, 0, np.array([0]), 0.5)
 
 
 def test_a_final_list_under_h_is_the_list_of_every_world_while_the_label_itself_is_open() -> None:
@@ -270,10 +272,10 @@ def test_a_final_list_under_h_is_the_list_of_every_world_while_the_label_itself_
 def test_contenders_are_the_rival_and_the_word_it_threatens() -> None:
     """sq: word 0 has 4 to 5 anchors, word 1 has 3 to 5, word 2 has 0 to 1: only word 1 can pass word 0."""
     case = tally([4, 3, 0], [0, 0, 5], [1, 2, 1])
-    assert bounds.contenders("sq", case, 0, np.array([0])).tolist() == [0, 1]
+    assert bounds.contenders(aggregation("sq"), case, 0, np.array([0]), 0.5).tolist() == [0, 1]
 
 
 def test_a_word_with_the_same_reach_loses_ties_by_occurrences() -> None:
     """sq, top 1: word 0 has 2 of 2; word 1 can reach 2 as well. With n = 2 it comes after, with n = 3 before."""
-    assert bounds.is_final("sq", tally([2, 1], [0, 0], [0, 1]), 0, np.array([0]))
-    assert not bounds.is_final("sq", tally([2, 1], [0, 1], [0, 1]), 0, np.array([0]))
+    assert bounds.is_final(aggregation("sq"), tally([2, 1], [0, 0], [0, 1]), 0, np.array([0]), 0.5)
+    assert not bounds.is_final(aggregation("sq"), tally([2, 1], [0, 1], [0, 1]), 0, np.array([0]), 0.5)

@@ -13,8 +13,8 @@ from anchorscope.settings import Settings, preset
 from anchorscope.testing import KeywordPredictor
 
 
-def anchors(credit: EmptyAnchorRule, precision: float, empty: float, *, robust: bool = False) -> bool:
-    return bool(credit.anchors(np.array([True]), np.array([precision]), np.array([robust]), np.array([empty]))[0])
+def anchors(rule: EmptyAnchorRule, precision: float, empty: float, *, robust: bool = False) -> bool:
+    return bool(rule.anchors(np.array([True]), np.array([precision]), np.array([robust]), np.array([empty]))[0])
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,10 @@ def test_robust_documents_have_no_anchors_where_they_are_dropped() -> None:
     assert anchors(EmptyAnchorRule("drop", 0.0, "equal"), 1.0, 0.90, robust=False)
 
 
-def test_gains_of_documents_that_nothing_shakes_count_nothing() -> None:
-    gains, empty = np.array([0.4, 0.4, -0.2]), np.array([1.0, 0.5, 0.0])
-    assert EmptyAnchorRule("keep", 0.0, "fragile").gains(gains, empty) == pytest.approx([0.0, 0.2, -0.2])
-    assert EmptyAnchorRule("keep", 0.0, "equal").gains(gains, empty) is gains
+def test_values_of_documents_that_nothing_shakes_count_nothing() -> None:
+    values, empty = np.array([0.4, 0.4, -0.2]), np.array([1.0, 0.5, 0.0])
+    assert EmptyAnchorRule("keep", 0.0, "fragile").values(values, empty) == pytest.approx([0.0, 0.2, -0.2])
+    assert EmptyAnchorRule("keep", 0.0, "equal").values(values, empty) is values
 
 
 def test_a_lift_leaves_what_carries_the_prediction() -> None:
@@ -56,10 +56,10 @@ def test_a_lift_leaves_what_carries_the_prediction() -> None:
     assert found[0.5] == {"great": 3, "film": 0, "so": 0}
 
 
-def test_weights_are_for_gains() -> None:
-    with pytest.raises(InputError, match="--weight fragile weighs gains"):
+def test_weights_are_for_values() -> None:
+    with pytest.raises(InputError, match="--weight fragile weighs values"):
         preset("paper", weight="fragile")
-    assert Settings(weight="fragile").credit == EmptyAnchorRule("keep", 0.0, "fragile")
+    assert Settings(weight="fragile").empty_anchor_rule == EmptyAnchorRule("keep", 0.0, "fragile")
 
 
 def test_excess_needs_samples_without_the_token() -> None:

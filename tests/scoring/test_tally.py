@@ -52,11 +52,11 @@ def test_observe_counts_repeated_pairs() -> None:
     assert counts.non_anchors.tolist() == [[0, 1], [1, 0]]
 
 
-def test_gains_are_summed_in_whole_millionths() -> None:
+def test_values_are_summed_in_whole_millionths() -> None:
     """.25 - .5 = -.25, and 4e-7 is less than half a millionth: whole numbers, so no order of sums can matter."""
     labels, terms, anchor = np.array([0, 0, 0]), np.array([1, 1, 0]), np.array([True, False, True])
     counts = Tally.zero(1, 2).observe(labels, terms, anchor, np.array([0.25, -0.5, 4e-7]))
-    assert counts.gains.tolist() == [[0, -250_000]]
+    assert counts.values.tolist() == [[0, -250_000]]
 
 
 def test_observe_leaves_the_tally_it_came_from_alone() -> None:

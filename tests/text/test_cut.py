@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from anchorscope.text import cut as module
 from anchorscope.text.cut import cut
-from anchorscope.text.words import words_of
+from anchorscope.text.rule import words_in
 
 WESTERN = st.text(st.sampled_from("abzAZ059éÉßøÿ×'’‘“”…–—-_.,;!?#@$%&*()[]{}<>~`^|\\/+=\" \t\n\r"), max_size=60)
 LONG_WORDS = st.text(st.sampled_from("ab' "), max_size=120)
@@ -21,14 +21,14 @@ def words_by_text(texts: list[str]) -> list[list[str]]:
 
 @given(st.lists(WESTERN | LONG_WORDS | OTHER, max_size=8))
 def test_the_words_are_those_of_each_text_by_itself(texts):
-    assert words_by_text(texts) == [words_of(text) for text in texts]
+    assert words_by_text(texts) == [words_in(text) for text in texts]
 
 
 @given(st.lists(WESTERN | LONG_WORDS, max_size=8))
 def test_words_whose_numbers_mix_into_the_same_one_are_told_apart(texts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "FACTOR", np.uint64(0))  # now only the second eight letters count
-        assert words_by_text(texts) == [words_of(text) for text in texts]
+        assert words_by_text(texts) == [words_in(text) for text in texts]
 
 
 def test_a_word_is_found_once_however_often_it_stands_in_a_batch():
@@ -48,5 +48,5 @@ def test_a_word_is_no_copy_of_a_longer_one_that_begins_like_it(texts):
 
 def test_a_text_that_is_too_long_for_a_batch_is_cut_by_itself(monkeypatch):
     monkeypatch.setattr(module, "LONGEST", 5)
-    monkeypatch.setattr(module, "words_of", lambda text: ["asked", text])
+    monkeypatch.setattr(module, "words_in", lambda text: ["asked", text])
     assert words_by_text(["a b c", "a b c d"]) == [["a", "b", "c"], ["asked", "a b c d"]]

@@ -8,14 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anchorscope.errors import UnknownNameError
-from anchorscope.text import words as module
+from anchorscope.text import rule
+from anchorscope.text.rule import are_one, has_words, words_in
 from anchorscope.text.words import (
-    _are_one,
-    _run_together,
     case_of,
     clean_tweet,
     compose,
-    has_words,
     join,
     match_case,
     replace,
@@ -25,7 +23,6 @@ from anchorscope.text.words import (
     stretches,
     term,
     terms,
-    words_of,
 )
 from anchorscope.types import Words
 
@@ -95,7 +92,7 @@ def test_nothing_is_lost(text):
 
 @given(ANY_TEXT | TRICKY_TEXT | LATIN_TEXT)
 def test_words_alone_are_those_of_the_split(text):
-    assert words_of(text) == list(split(text).words)
+    assert words_in(text) == list(split(text).words)
 
 
 @given(ANY_TEXT | TRICKY_TEXT)
@@ -107,17 +104,17 @@ def test_gaps_hold_nothing_visible_and_words_do_not_start_with_space(text):
 
 @given(LATIN_TEXT)
 def test_the_quick_rule_for_latin_texts_is_the_rule(text):
-    pieces = module._WORD.split(text)
-    assert module._IS_LATIN.fullmatch(text)
+    pieces = rule._WORD.split(text)
+    assert rule._IS_LATIN.fullmatch(text)
     assert split(text) == Words(tuple(pieces[1::2]), tuple(pieces[::2]))
 
 
 def test_the_quick_rule_agrees_on_every_character_that_it_takes():
-    taken = [chr(code) for code in range(0x3000) if module._IS_LATIN.fullmatch(chr(code))]
+    taken = [chr(code) for code in range(0x3000) if rule._IS_LATIN.fullmatch(chr(code))]
     assert len(taken) > 500
     for character in taken:
         text = f"a{character}b {character}"
-        pieces = module._WORD.split(text)
+        pieces = rule._WORD.split(text)
         assert split(text) == Words(tuple(pieces[1::2]), tuple(pieces[::2])), character
 
 
@@ -266,7 +263,7 @@ def test_stretches_are_what_stands_between_the_spaces_that_replace_puts(chosen, 
     st.text(alphabet=st.characters(max_codepoint=127), min_size=1, max_size=3),
 )
 def test_the_short_rule_for_running_together_is_the_rule(left, right):
-    assert _run_together(left, right) == _are_one(left, right)
+    assert are_one(left, right) == rule._are_one(left, right)
 
 
 @given(LATIN_TEXT, st.sets(st.integers(0, 30)))
@@ -341,7 +338,7 @@ def test_stop_words_are_terms_one_a_line_and_sorted():
     from importlib import resources
 
     for name in ("short", "nltk"):
-        lines = resources.files("anchorscope").joinpath(f"stop_words/{name}.txt").read_text("utf-8").splitlines()
+        lines = resources.files("anchorscope").joinpath(f"text/stop_words/{name}.txt").read_text("utf-8").splitlines()
         assert lines == sorted(set(lines))
         assert [term(line) for line in lines] == lines
 

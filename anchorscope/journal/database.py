@@ -1,4 +1,4 @@
-"""The tables of a journal and their version: one SQLite file, made and opened here.
+"""The file of a journal: one SQLite database, its tables and their version, opened and read with distrust.
 
     meta       settings, fingerprints of documents, model and perturbator, versions
     labels     number, name
@@ -14,17 +14,43 @@
     moments    round, what was shown then: cost, and for each label its terms, regret and the mean width of intervals
 
 A journal may come from elsewhere. It is read only if it has the tables above and nothing else: no view or trigger can
-stand in for them.
+stand in for them. SQLite keeps anything in any column, so a cell may hold a value of any kind, and a number may be none
+that a run writes: all of a run's are finite. Whatever is wrong with what is read is a RunFolderError of one sentence:
+``reading`` says it for a block, ``defensive`` for a method.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from math import isfinite
 from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import numpy as np
 
 from anchorscope.errors import RunFolderError
-from anchorscope.journal.rows import read_meta
+from anchorscope.journal.columns import ROW, Rows, unpacked
+from anchorscope.types import Cost
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+UNREADABLE = (
+    *(sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, MemoryError),
+)
+"""What reading a journal may raise that no run has written."""
+
+
+class _InFolder(Protocol):
+    _folder: Path
+
+
+Reader = TypeVar("Reader", bound=_InFolder)
+
 
 SCHEMA = 2
 FILE = "journal.sqlite"
@@ -111,3 +137,83 @@ def _expected_tables() -> frozenset[tuple[str, str, str]]:
     described = frozenset(_described(db))
     db.close()
     return described
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Whatever is wrong with what a journal holds becomes one sentence."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise RunFolderError(
+            f"The journal in {folder} holds what no run has written ({type(error).__name__}: {error}); "
+            "start afresh in another --out."
+        ) from error
+
+
+def defensive(read: Callable[Concatenate[Reader, P], T]) -> Callable[Concatenate[Reader, P], T]:
+    """A method that reads what may come from elsewhere."""
+
+    @wraps(read)
+    def read_defensively(self: Reader, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with reading(self._folder):
+            return read(self, *args, **kwargs)
+
+    return read_defensively
+
+
+def of_kinds(rows: Iterable[tuple[Any, ...]], *kinds: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows, each cell of its kind, and finite.
+
+    >>> list(of_kinds([(0, "a film"), (1, b"a film")], int, str))
+    Traceback (most recent call last):
+    TypeError: a cell holds a value of type bytes
+    """
+    for row in rows:
+        for value, kind in zip(row, kinds, strict=True):
+            if not isinstance(value, kind):
+                raise TypeError(f"a cell holds a value of type {type(value).__name__}")
+            if isinstance(value, float):
+                finite(value)
+        yield row
+
+
+def finite(number: float | str) -> float:
+    """A number, or the digits of one, that is neither infinite nor NaN.
+
+    >>> finite("1e999")
+    Traceback (most recent call last):
+    ValueError: a number is inf
+    """
+    value = float(number)
+    if not isfinite(value):
+        raise ValueError(f"a number is {value}")
+    return value
+
+
+def read_json(text: str) -> Any:
+    """The values of a cell that holds JSON, every number of them finite."""
+    return json.loads(text, parse_constant=finite, parse_float=finite)
+
+
+def read_meta(db: sqlite3.Connection) -> dict[str, Any]:
+    """What a run is, by name."""
+    return {key: read_json(value) for key, value in db.execute("SELECT key, value FROM meta")}
+
+
+def read_costs(db: sqlite3.Connection) -> dict[int, Cost]:
+    """What each closed round took, by number."""
+    rows = db.execute("SELECT number, cost FROM rounds ORDER BY number")
+    return {number: Cost(**read_json(cost)) for number, cost in rows}
+
+
+def read_round(db: sqlite3.Connection, number: int) -> Rows:
+    """What a closed round measured."""
+    (blob,) = db.execute("SELECT rows FROM measurements WHERE round = ?", (number,)).fetchone()
+    return unpacked(blob)
+
+
+def read_all_rounds(db: sqlite3.Connection) -> Rows:
+    """What all closed rounds measured, one after another."""
+    blobs = [blob for (blob,) in db.execute("SELECT rows FROM measurements ORDER BY round")]
+    return np.concatenate([np.empty(0, ROW), *map(unpacked, blobs)])

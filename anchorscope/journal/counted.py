@@ -18,7 +18,7 @@ from anchorscope.scoring.empty_anchor import EmptyAnchorRule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Verdicts:
+class CountedMeasurements:
     """Measurements as columns, each as it counts."""
 
     label: NDArray[np.int64]
@@ -28,7 +28,7 @@ class Verdicts:
     value: NDArray[np.float64]
 
     @classmethod
-    def of(cls, rows: Rows, predicted: NDArray[np.int64], rule: EmptyAnchorRule) -> Verdicts:
+    def of(cls, rows: Rows, predicted: NDArray[np.int64], rule: EmptyAnchorRule) -> CountedMeasurements:
         """From the rows of a journal and the label predicted for each document; in the order of the documents."""
         rows = rows[np.argsort(rows["document"], kind="stable")]
         precision = rows["agreements"] / np.maximum(rows["samples"], 1)
@@ -42,7 +42,7 @@ class Verdicts:
         value = rule.values(rows["value"][tested], empty[document])
         return cls(predicted[document], rows["term"][tested].astype(np.int64), document, anchor, value)
 
-    def within(self, prefixes: Mapping[tuple[int, int], int], order: NDArray[np.uint64]) -> Verdicts:
+    def within(self, prefixes: Mapping[tuple[int, int], int], order: NDArray[np.uint64]) -> CountedMeasurements:
         """Those about the first documents of each word (label, term), as many as its prefix has, in their order.
 
         ``order`` is the priority of each document.
@@ -54,7 +54,7 @@ class Verdicts:
         ]
         # Sums of floats depend on their order: this is the one in which the race adds them up.
         kept.sort(key=order[self.document].tolist().__getitem__)
-        return Verdicts(*(getattr(self, name)[kept] for name in self.__slots__))
+        return CountedMeasurements(*(getattr(self, name)[kept] for name in self.__slots__))
 
     def per_document(self) -> dict[tuple[int, int, int], tuple[float, int]]:
         """The value and the anchors that each document brought to a word, by label, term and document."""

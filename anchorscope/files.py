@@ -1,0 +1,108 @@
+"""Files in folders that may be other people's: read and written so that nothing else is touched.
+
+A run folder can be handed from person to person, so whatever lies in it is somebody else's until it is looked at. What
+is read is a regular file of a sensible size, never a link, a pipe or a device: these could lead anywhere, or never end.
+What is written is written whole or not at all: to a draft with a name that nobody can foresee, which is made
+exclusively and never followed, and then takes the place of a file of ours, or of none.
+
+>>> from tempfile import TemporaryDirectory
+>>> with TemporaryDirectory() as folder:
+...     path = Path(folder) / "result.json"
+...     write_whole(path, "{}", is_ours=lambda before: False)
+...     read_regular(path, at_most=10)
+b'{}'
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from anchorscope.errors import RunFolderError
+
+GIGABYTE = 1 << 30
+
+
+def read_regular(path: Path, *, at_most: int = GIGABYTE) -> bytes:
+    """The bytes of a regular file; whatever else lies there is refused, and so is a file that is larger.
+
+    A missing file raises the usual FileNotFoundError.
+    """
+    with open(_opened(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > at_most:
+            raise RunFolderError(f"{path} has {size:,} bytes, and no file of a run has more than {at_most:,}.")
+        return file.read(at_most + 1)[:at_most]
+
+
+def _opened(path: Path) -> int:
+    """A descriptor of a regular file; links are not followed, and a pipe is not waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if path.is_symlink():
+            raise _no_file(path) from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _no_file(path)
+    return descriptor
+
+
+def refuse_irregular(path: Path) -> bool:
+    """Whether there is a file; a link, a pipe, a device or a folder in its place is refused."""
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISREG(mode):
+        raise _no_file(path)
+    return True
+
+
+def write_whole(path: Path, text: str, *, is_ours: Callable[[bytes], bool]) -> None:
+    """Write a file whole or not at all; a file that is there already is replaced only if it is ours.
+
+    ``is_ours`` is given the first bytes of what lies there. What the disk refuses is the usual OSError.
+    """
+    if refuse_irregular(path):
+        with open(_opened(path), "rb") as file:
+            before = file.read(HEAD)
+        if not is_ours(before):
+            raise RunFolderError(
+                f"{path} is there already, and it is no file that a run has written; move it away, or choose another "
+                "place."
+            )
+    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.chmod(draft, 0o666 & ~_umask())
+        os.replace(draft, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(draft)
+        raise
+
+
+HEAD = 1 << 16
+"""The bytes by which a file is known to be ours."""
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _no_file(path: Path) -> RunFolderError:
+    return RunFolderError(
+        f"{path} is no regular file (it is a link, a pipe, a device or a folder), and runs write nothing else; "
+        "a folder that holds one was made by somebody else."
+    )

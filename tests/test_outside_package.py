@@ -1,0 +1,110 @@
+"""A package of somebody else's, installed as a user would: what it adds is found by name, and passes the suites."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent / "outside"
+
+ADDED = {
+    "aggregation": "per-document",
+    "backend": "one-by-one",
+    "perturbator": "dots",
+    "predictor": "shouting",
+    "reporter": "ticks",
+    "score": "removal",
+    "strategy": "backwards",
+}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The package beside ours, in a folder of its own on the path, with its entry points."""
+    source, target = tmp_path_factory.mktemp("source") / "outside", tmp_path_factory.mktemp("site")
+    shutil.copytree(SOURCE, source)
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*install, "--target", str(target), str(source)], check=True, capture_output=True, text=True)
+    return {**os.environ, "PYTHONPATH": str(target)}
+
+
+def python(environment: dict[str, str], code: str) -> str:
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+def test_every_kind_of_plug_is_found_by_name(environment: dict[str, str]) -> None:
+    code = "from anchorscope import registry; print([(k, n) for k in registry.TABLES for n in registry.names(k)])"
+    found = python(environment, code)
+    for kind, name in ADDED.items():
+        assert repr((kind, name)) in found
+
+
+MAKE = {
+    "aggregation": "lambda: found",
+    "perturbator": "lambda: found('', top_n=9, device='cpu')",
+    "predictor": "lambda: found('great', None)",
+}
+
+
+@pytest.mark.parametrize("kind", ADDED)
+def test_it_passes_the_suite_of_its_kind(kind: str, environment: dict[str, str]) -> None:
+    python(
+        environment,
+        f"from anchorscope import registry\nfrom anchorscope.testing import checks\n"
+        f"found = registry.resolve({kind!r}, {ADDED[kind]!r})\n"
+        f"for check in checks({kind!r}):\n    check({MAKE.get(kind, 'found')})\n",
+    )
+
+
+TEXTS = [
+    f"{a} {b} film, {c}" for a in ("a great", "a dull", "the") for b in ("new", "old") for c in ("so", "so so", "ok")
+]
+
+
+def test_one_of_each_together_on_the_command_line(environment: dict[str, str], tmp_path: Path) -> None:
+    """*great* is what the model goes by; it is taken out of six documents, at .5 each."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
+    options = [f"--{kind}={name}" for kind, name in ADDED.items() if kind != "predictor"]
+    command = [sys.executable, "-m", "anchorscope.cli", "explain", str(tmp_path / "texts.txt"), *options]
+    plain = ["--model", "shouting:great", "--min-occurrences=1", "--stop-words=none", "--json", "--out"]
+    answer = subprocess.run(
+        [*command, *plain, str(tmp_path / "run")], env=environment, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert answer.returncode == 0, answer.stderr
+    result = json.loads(answer.stdout)
+    first = result["labels"]["loud"]["terms"][0]
+    assert (first["term"], first["score"]) == ("great", pytest.approx(0.5))
+    assert result["perturbator"]["name"] == "dots" and "tick 1" in answer.stderr and "tock" in answer.stderr
+    again = subprocess.run(
+        [sys.executable, "-m", "anchorscope.cli", "top", str(tmp_path / "run"), "--format", "csv", "--label", "loud"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert again.stdout.splitlines()[1].startswith("loud,1,great,0.5"), again.stderr
+
+
+def test_one_of_each_together_in_python(environment: dict[str, str]) -> None:
+    code = (
+        "from anchorscope import Explainer\nfrom outside_plugs import Dots, Shouting\n"
+        "settings = {'score': 'removal', 'strategy': 'backwards', 'aggregation': 'per-document',"
+        " 'min_occurrences': 1, 'stop_words': 'none'}\n"
+        "explainer = Explainer(Shouting('great'), perturbator=Dots(), backend='one-by-one', settings=settings)\n"
+        f"print(explainer.explain({TEXTS!r})['loud'].terms[0].term)"
+    )
+    assert python(environment, code).strip() == "great"
+
+
+def test_a_name_that_nobody_has_is_refused_with_those_that_there_are(environment: dict[str, str]) -> None:
+    code = "from anchorscope.cli import main; raise SystemExit(main(['explain', 'x.txt', '--strategy', 'backward']))"
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert answer.returncode == 2
+    assert "There is no strategy 'backward'; did you mean 'backwards'? Known: backwards, race, scan." in answer.stderr
