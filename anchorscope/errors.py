@@ -37,7 +37,9 @@ class UnknownNameError(InputError):
         >>> print(UnknownNameError("perturbator", "corpsu", ["corpus", "mask-token"]))
         There is no perturbator 'corpsu'; did you mean 'corpus'? Known: corpus, mask-token.
         """
-        self.kind, self.name, self.known = kind, name, sorted(known)
+        self.kind = kind
+        self.name = name
+        self.known = sorted(known)
         folded = {known.casefold(): known for known in self.known}
         near = [folded[match] for match in get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
@@ -67,7 +69,9 @@ class MissingPackageError(InputError):
         >>> print(MissingPackageError("pyarrow", "parquet", "reading .parquet files"))
         The package 'pyarrow' is needed for reading .parquet files; install it with: pip install 'anchorscope[parquet]'.
         """
-        self.package, self.extra, self.purpose = package, extra, purpose
+        self.package = package
+        self.extra = extra
+        self.purpose = purpose
         super().__init__(
             f"The package {package!r} is needed for {purpose}; install it with: pip install 'anchorscope[{extra}]'."
         )
@@ -88,7 +92,8 @@ class ModelError(AnchorscopeError):
 
     def __init__(self, message: str, *, text: str | None = None, somewhere: bool = False) -> None:
         super().__init__(message)
-        self.text, self.somewhere = text, somewhere
+        self.text = text
+        self.somewhere = somewhere
 
 
 class ModelFailedError(ModelError):

@@ -131,11 +131,13 @@ def estimate(
 
 def samples_a_document(settings: Settings, *, n_tests: int) -> float:
     """How many samples the tests of a typical document draw, by simulation; one is that of the empty anchor."""
-    chance, test = np.random.default_rng(0), settings.anchor_test
+    chance = np.random.default_rng(0)
+    test = settings.anchor_test
     background = chance.choice(BACKGROUND, (SIMULATED, 1))
     rise = np.concatenate([np.zeros((SIMULATED, 1)), chance.choice(RISE, (SIMULATED, n_tests))], axis=1)
     precision = np.clip(background + rise, 0.0, 1.0)
-    agreements, samples = np.zeros(precision.shape, np.int64), np.zeros(precision.shape, np.int64)
+    agreements = np.zeros(precision.shape, np.int64)
+    samples = np.zeros(precision.shape, np.int64)
     open_ = np.ones(precision.shape, bool)
     tau = np.full(precision.shape, settings.tau)
     while open_.any():

@@ -56,7 +56,8 @@ def explain_document(text: str, predictor: Predictor, engine: Engine | None, tau
     row = predictor.predict([text])[0]
     label = int(row.argmax())
     positions = tested_positions(text)
-    words, places = split(text), spans(split(text))
+    words = split(text)
+    places = spans(split(text))
     tested = tuple(LocalAnchor(words.words[place], places[place]) for (place,) in positions)
     if engine and positions:
         unit = Unit(0, text, label, tuple(positions), (tau,) * len(positions))

@@ -79,7 +79,8 @@ class Result:
 
     def save(self, folder: Path) -> Path:
         """Write ``result.json`` whole or not at all."""
-        path, draft = folder / FILE, folder / (FILE + ".part")
+        path = folder / FILE
+        draft = folder / (FILE + ".part")
         try:
             draft.write_text(self.to_json(), encoding="utf-8")
             os.replace(draft, path)

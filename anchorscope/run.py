@@ -189,7 +189,9 @@ class Run:
         return Result.load(self._folder)
 
     def _snapshots(self, journal: Journal | None) -> Iterator[Snapshot]:
-        clock, settings, labels = _Clock(), self._settings, self._predictor.labels
+        clock = _Clock()
+        settings = self._settings
+        labels = self._predictor.labels
         check_labels(labels, settings)
         chosen = self._chosen
         candidates = find_candidates(chosen, settings, training_texts=self._training_texts)
@@ -251,7 +253,8 @@ class Run:
                     self._finished = True
                     break
                 if journal and number in closed:
-                    found, spent = self._replay(journal, number, round_, collection), closed[number]
+                    found = self._replay(journal, number, round_, collection)
+                    spent = closed[number]
                 else:
                     found, spent = self._measure(backend, round_, collection)
                     spent += clock.spent()
@@ -259,7 +262,8 @@ class Run:
                 if journal and number not in closed:
                     rows = rows_of(round_, found, collection)
                     journal.write_round(number, rows, round_.skips, strategy.prefixes(), spent)
-                cost, number = cost + spent, number + 1
+                cost = cost + spent
+                number = number + 1
                 snapshot = self._view(collection, strategy, ledger, number, cost)
                 if journal:
                     journal.write_moment(number, evidence.moment(snapshot))
@@ -285,7 +289,8 @@ class Run:
         try:
             return backend.measure(round_.units)
         except ModelError as error:
-            sampling, test = self._settings.sampling, self._settings.anchor_test
+            sampling = self._settings.sampling
+            test = self._settings.anchor_test
             unit = unit_of(error.text, round_.units, self._predictor, self._perturbator, sampling, test)
             if unit is None:
                 raise
@@ -299,7 +304,8 @@ class Run:
 
         A run whose budget is spent asks the model nothing more: its documents are kept, their samples are not.
         """
-        spent, settings = Cost(), self._settings
+        spent = Cost()
+        settings = self._settings
         if not self._budget.is_spent(cost):
             engine = Engine(self._predictor, self._perturbator, settings.sampling, settings.anchor_test)
             rows, of_samples = evidence.samples_of_terms(engine, collection, ledger, shown, settings.tau)
@@ -313,10 +319,12 @@ class Run:
 
     def _view(self, collection: Collection, strategy: Strategy, ledger: Ledger, number: int, cost: Cost) -> Snapshot:
         """The snapshot of this moment."""
-        tally, settings = ledger.tally, self._settings
+        tally = ledger.tally
+        settings = self._settings
         scores = self._aggregation.score(strategy.counted(tally), settings.alpha)
         standing = strategy.standing(tally)
-        n_documents, n_robust = collection.n_documents, ledger.n_robust()
+        n_documents = collection.n_documents
+        n_robust = ledger.n_robust()
         explanations = {
             collection.labels[label]: explanation(
                 collection.labels[label],

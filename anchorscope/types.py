@@ -77,7 +77,8 @@ class Spelled(Sequence[str]):
         found = [*map(self.stretches.__getitem__, memoryview(b"".join(self.numbers)).cast("i").tolist())]
         end = 0
         for numbers in self.numbers:
-            start, end = end, end + len(numbers) // 4
+            start = end
+            end = end + len(numbers) // 4
             yield " ".join(found[start:end])
 
 
@@ -175,7 +176,8 @@ class Measurements:
         >>> len(Measurements.of_values(np.array([0.5]), np.zeros(1), np.ones(1, np.int64)))
         1
         """
-        no, nothing = np.zeros(len(value), bool), np.zeros(len(value), np.int64)
+        no = np.zeros(len(value), bool)
+        nothing = np.zeros(len(value), np.int64)
         return cls(value, variance, calls, no, ~no, nothing, nothing)
 
     @classmethod

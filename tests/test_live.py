@@ -19,7 +19,8 @@ from anchorscope.errors import AnchorscopeError, InputError
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.report import guard
 from anchorscope.report.guard import LONGEST_REQUEST, Bucket
-from anchorscope.report.live import LiveRun, Trial, UntilStopped, listen, make_server
+from anchorscope.report.live import LiveRun, Trial, UntilStopped
+from anchorscope.report.server import listen, make_server
 from anchorscope.settings import preset
 from anchorscope.testing import WeightPredictor
 from anchorscope.types import Cost

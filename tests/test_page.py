@@ -23,7 +23,7 @@ from anchorscope.cli import main, make_parsers
 from anchorscope.errors import RunFolderError
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
-from anchorscope.report import live, page, view
+from anchorscope.report import page, server, view
 from anchorscope.report.view import embed, page_data, utf16
 from anchorscope.result import Result
 from anchorscope.scoring.aggregations import AGGREGATIONS
@@ -251,7 +251,7 @@ def test_the_model_of_a_kept_run_is_tried_as_often_as_asked(tmp_path: Path, monk
     """--model-tries and --model-timeout reach the model that texts are tried on."""
     retries: list[Retry] = []
     monkeypatch.setattr("anchorscope.cli.inputs.load_predictor", lambda *_, **__: predictor())
-    monkeypatch.setattr(live, "serve", lambda run, **_: retries.append(run._trial._predictor._retry))
+    monkeypatch.setattr(server, "serve", lambda run, **_: retries.append(run._trial._predictor._retry))
     model = ["--model", "some.skops", "--model-tries", "2", "--model-timeout", "5"]
     assert main(["-q", "serve", str(kept(tmp_path / "run")), *model]) == 0
     assert retries == [Retry(2, timeout=5.0)]

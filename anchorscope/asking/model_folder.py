@@ -63,7 +63,8 @@ def load(folder: Path, auto_class: str, kind: str) -> tuple[Any, Any, list[str]]
 @contextmanager
 def _quiet(logging: Any) -> Iterator[None]:
     """No progress bars and notes of transformers on the user's screen; its settings are put back."""
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    verbosity = logging.get_verbosity()
+    bars = logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:

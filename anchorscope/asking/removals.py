@@ -123,7 +123,8 @@ class Removals:
         pairs = list(zip(self._documents, steps))
         texts = [document.without({*own[: i + 1]}) for document, own in pairs for i in range(len(own))]
         probabilities = self._probabilities(texts).tolist()
-        total, start = 0.0, 0
+        total = 0.0
+        start = 0
         for document, own in pairs:
             fallen = [document.probability - p for p in probabilities[start : start + len(own)]]
             total += sum(fallen) + (k - len(own)) * (fallen[-1] if fallen else 0.0)
@@ -157,7 +158,8 @@ class Removals:
         lists = [[term(word) or word for word in top] for top in tops]
         changes = [[self._changes(document, top) for document in self._documents] for top in lists]
         asked = [text for of_list in changes for change in of_list for _, text in change]
-        probabilities, start = self._probabilities(asked).tolist(), 0
+        probabilities = self._probabilities(asked).tolist()
+        start = 0
         found = []
         for top, of_list in zip(lists, changes):
             total = np.zeros(len(top))

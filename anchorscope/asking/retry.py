@@ -84,7 +84,9 @@ class RetryingPredictor:
     def __init__(self, predictor: Predictor, retry: Retry) -> None:
         self.predictor = predictor
         self._retry = retry
-        self.name, self.labels, self.fingerprint = predictor.name, tuple(predictor.labels), predictor.fingerprint
+        self.name = predictor.name
+        self.labels = tuple(predictor.labels)
+        self.fingerprint = predictor.fingerprint
         self.has_probabilities = predictor.has_probabilities
         self._at_once: int | None = None
         self.n_retries = 0

@@ -27,7 +27,10 @@ from typing import Any, NoReturn
 from anchorscope.cli import explain, options
 from anchorscope.errors import AnchorscopeError, InputError
 
-FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
 
 COMMANDS = {
     "explain": "the top words of each label",

@@ -32,7 +32,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Print the changes, and give the exit status."""
 
-    before, after = Result.load(given["before"]), Result.load(given["after"])
+    before = Result.load(given["before"])
+    after = Result.load(given["after"])
     shared = [label for label in before.explanations if label in after.explanations]
     if not shared:
         raise InputError("The two runs share no label: there is nothing to compare.")

@@ -68,7 +68,8 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
 
     settings = given_settings(given)
-    folder, resume = given.get("out"), "resume" in given
+    folder = given.get("out")
+    resume = "resume" in given
     if resume and folder is None:
         raise InputError("--resume goes on with the run in a folder: name it with --out.")
     refuse_existing(folder, resume)
@@ -101,7 +102,8 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
     if unread := sorted(given.keys() - OF_A_DOCUMENT):
         raise InputError(f"--document explains one text by itself: leave out {_option(unread[0])}.")
     settings = given_settings({**({} if "preset" in given else ONE_DOCUMENT), **given, **NO_AGGREGATION})
-    text, predictor = given["document"], given_predictor(given)
+    text = given["document"]
+    predictor = given_predictor(given)
     perturbator = given_perturbator(given, [text], settings)
     perturbator.fit([split(text)])
     further = {name: value for name, value in settings.to_dict().items() if name not in ("top_k", "seed", "labels")}
@@ -137,7 +139,8 @@ def _dry_run(
 def _refuse_other_settings(given: Mapping[str, Any], folder: Path) -> None:
     """A finished run is shown without documents and model, but not for settings that it was not made with."""
 
-    kept, asked = Result.load(folder).settings, given_settings(given).to_dict()
+    kept = Result.load(folder).settings
+    asked = given_settings(given).to_dict()
     by_hand = {field.name for field in fields(Settings)} & given.keys() | ({"labels"} if "label" in given else set())
     for name in sorted(by_hand):
         if kept.get(name) != asked[name]:

@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Serve until interrupted, and give the exit status."""
-    from anchorscope.report.live import serve
+    from anchorscope.report.server import serve
 
     documents: Sequence[str] = given.get("documents", [])
     if not documents:
@@ -78,7 +78,8 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
     if unread := sorted(given.keys() - OF_A_KEPT_RUN):
         raise InputError(f"The run in {folder} is made: leave out --{unread[0].replace('_', '-')}.")
     finished = RunReader(folder)
-    texts, meta = list(finished.texts().values()), finished.meta
+    texts = list(finished.texts().values())
+    meta = finished.meta
     finished.close()
     if "model" not in given:
         return LiveRun(folder)
@@ -106,7 +107,8 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
         predictor = inputs.given_predictor(given)
         perturbator = inputs.given_perturbator(given, texts, settings)
     budget = UntilStopped(**inputs.chosen(given, ("max_seconds", "max_model_calls")))
-    models, training = (predictor, perturbator), inputs.given_training(given)
+    models = (predictor, perturbator)
+    training = inputs.given_training(given)
     run = inputs.given_run(given, documents, models, settings, training=training, folder=folder, budget=budget)
 
     before = waiting_data(

@@ -84,8 +84,10 @@ def _explanations(finished: RunReader, settings: Settings, labels: Sequence[str]
 
     asked = aggregation(settings.aggregation)
     standings = Standings(finished, alpha=settings.alpha, k=settings.top_k)
-    scores, standing = standings.scores(asked), standings.standing(asked)
-    documents, robust = finished.documents_per_label(), finished.robust_per_label()
+    scores = standings.scores(asked)
+    standing = standings.standing(asked)
+    documents = finished.documents_per_label()
+    robust = finished.robust_per_label()
     rows = {label: finished.labels.index(label) for label in labels}
     return {
         label: explanation(

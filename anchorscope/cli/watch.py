@@ -79,7 +79,8 @@ def show_kept(result: Result, folder: Path, given: Mapping[str, Any], output: Te
         show(result, given, output)
         return
     with closing(RunReader(folder)) as finished:
-        n_rounds, left = len(finished.closed_rounds()), finished.tests_left()
+        n_rounds = len(finished.closed_rounds())
+        left = finished.tests_left()
     last = Snapshot(
         explanations=result.explanations,
         round=n_rounds,
@@ -133,7 +134,8 @@ def _reporters(given: Mapping[str, Any], output: TextIO, first: str) -> list[Rep
 
 def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: bool) -> list[str]:
     """What it took, what was left out, and how to go on."""
-    cost, skipped = result.cost, result.documents["skipped"]
+    cost = result.cost
+    skipped = result.documents["skipped"]
     told = [
         f"{'Interrupted after' if interrupted else 'Done in'} {clock(cost.seconds)}: "
         f"{counted(result.documents['usable'], 'document')}, {counted(cost.tests, 'test')}, "

@@ -122,9 +122,11 @@ class _Part:
         samples: int | None,
         budget: int,
     ) -> None:
-        self.run, self.label = run, label
+        self.run = run
+        self.label = label
         self._names = against
-        self._samples, self._budget = samples, budget
+        self._samples = samples
+        self._budget = budget
         texts = run.texts_of(label)
         self._n_texts = len(texts)
         self.k = len(run.result[label].terms)
@@ -150,7 +152,8 @@ class _Part:
         return len(texts) if needed <= allowed else max(FEWEST, int(len(texts) * allowed / needed))
 
     def _cheap(self) -> dict[str, list[str]]:
-        run, label = self.run, self.label
+        run = self.run
+        label = self.label
         shuffles = {f"random {i}": lists.shuffled(run, label, run.settings.seed + i) for i in range(lists.RANDOM_LISTS)}
         named = {
             name: lists.by_frequency(run, label) if name == "frequent" else lists.by_aggregation(run, label, name)
@@ -160,7 +163,9 @@ class _Part:
         return {**shuffles, **named}
 
     def evaluation(self) -> LabelEvaluation:
-        run, label, removals = self.run, self.label, self.removals
+        run = self.run
+        label = self.label
+        removals = self.removals
         rankings = {"explanation": lists.explanation(run, label), **self._cheap()}
         for name in self._names:
             if name not in lists.CHEAP:
@@ -235,7 +240,8 @@ def _check_alike(runs: Sequence[KeptRun]) -> None:
 
 def _differences(one: KeptRun, other: KeptRun) -> list[str]:
     """What two runs do not have in common, but for their seed."""
-    then, now = one.settings.to_dict(), other.settings.to_dict()
+    then = one.settings.to_dict()
+    now = other.settings.to_dict()
     apart = {
         "their documents": one.result.documents["sha256"] != other.result.documents["sha256"],
         "their models": one.result.model["sha256"] != other.result.model["sha256"],

@@ -61,11 +61,13 @@ class KeptRun:
 def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRun:
     """The run in a folder with its documents and its model, once it is clear that they are the run's."""
     with closing(RunReader(folder)) as finished:
-        meta, labels = finished.meta, finished.labels
+        meta = finished.meta
+        labels = finished.labels
         rows = [*finished.documents(range(int(finished.documents_per_label().sum()))).values()]
         settings = finished.settings
         tally = Standings(finished, alpha=settings.alpha, k=settings.top_k).counted
-        candidates, moments = finished.terms, tuple(finished.moments())
+        candidates = finished.terms
+        moments = tuple(finished.moments())
     result = Result.load(folder)
     if predictor.labels != labels:
         raise RunFolderError(

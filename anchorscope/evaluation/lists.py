@@ -83,7 +83,8 @@ def made(run: KeptRun, label: str, name: str, removals: Removals, *, samples: in
     if name == "greedy":
         return greedy(removals, run.candidates, run.settings.top_k, budget=budget)
     if name in LOCAL:
-        texts, chosen = run.texts_of(label), {} if samples is None else {"samples": samples}
+        texts = run.texts_of(label)
+        chosen = {} if samples is None else {"samples": samples}
         weights = LOCAL[name](run.predictor, texts, seed=run.settings.seed, **chosen)[label]
         return top(weights, len(weights), run.candidates)
     return by_aggregation(run, label, name)

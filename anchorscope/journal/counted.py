@@ -32,9 +32,11 @@ class CountedMeasurements:
         """From the rows of a journal and the label predicted for each document; in the order of the documents."""
         rows = rows[np.argsort(rows["document"], kind="stable")]
         precision = rows["agreements"] / np.maximum(rows["samples"], 1)
-        of_empty, tested = rows["term"] < 0, rows["term"] >= 0
+        of_empty = rows["term"] < 0
+        tested = rows["term"] >= 0
         documents = rows["document"].astype(np.int64)
-        robust, empty = np.zeros(len(predicted), bool), np.ones(len(predicted))
+        robust = np.zeros(len(predicted), bool)
+        empty = np.ones(len(predicted))
         robust[documents[of_empty]] = rows["anchor"][of_empty]
         empty[documents[of_empty]] = precision[of_empty]
         document = documents[tested]
@@ -71,7 +73,9 @@ class CountedMeasurements:
     def _rank_in_word(self, order: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The place of each row's document among those measured for the same word, by priority."""
         sorted_ = np.lexsort((self.document, order[self.document], self.term, self.label))
-        label, term, document = self.label[sorted_], self.term[sorted_], self.document[sorted_]
+        label = self.label[sorted_]
+        term = self.term[sorted_]
+        document = self.document[sorted_]
         is_new_word = (np.diff(label, prepend=-1) != 0) | (np.diff(term, prepend=-1) != 0)
         is_new_document = is_new_word | (np.diff(document, prepend=-1) != 0)
         n_documents = np.cumsum(is_new_document)

@@ -100,7 +100,8 @@ class RunReader:
     def _before_any_test(self) -> Tally:
         zero = Tally.zero(len(self.labels), len(self.terms))
         for label, term, occurrences, documents in self._db.execute("SELECT * FROM counts"):
-            zero.occurrences[label, term], zero.documents[label, term] = occurrences, documents
+            zero.occurrences[label, term] = occurrences
+            zero.documents[label, term] = documents
         return replace(zero, training=self._training)
 
     def _counted_verdicts(self) -> CountedMeasurements:

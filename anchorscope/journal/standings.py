@@ -40,7 +40,8 @@ class Standings:
     def counted(self) -> Tally:
         """The tally that scores are read from, whatever the aggregation."""
         if self.is_race:
-            total, sq = AGGREGATIONS["total"], AGGREGATIONS["sq"]
+            total = AGGREGATIONS["total"]
+            sq = AGGREGATIONS["sq"]
             of_values = expected_tally(self.forecasts(total), self.tally, total)
             return replace(expected_tally(self.forecasts(sq), self.tally, sq), values=of_values.values)
         return self.tally.with_skipped_as_non_anchors() if self._settings.filter == "optimistic" else self.tally

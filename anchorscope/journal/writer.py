@@ -51,7 +51,8 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         """Open or create; refuse at once if another process writes here."""
         self._folder = folder
-        self.is_new, self._made_folder = not (folder / FILE).exists(), not folder.exists()
+        self.is_new = not (folder / FILE).exists()
+        self._made_folder = not folder.exists()
         self._lock = _locked(folder)
         try:
             self._db = _open(folder)
@@ -117,7 +118,8 @@ class Journal:
         numbers, predicted, confidences = zip(*rows)
         if len(rows) > n_documents or numbers != (*range(len(rows)),):
             raise LookupError("its documents are not the first ones of the run, one after another")
-        labels, confidence = np.array(predicted, np.int64), np.array(confidences)
+        labels = np.array(predicted, np.int64)
+        confidence = np.array(confidences)
         if ((labels < 0) | (labels >= n_labels)).any():
             raise LookupError("it knows labels that there are not")
         return Predictions(labels, confidence)

@@ -71,8 +71,10 @@ class CorpusPerturbator:
         self.vocabulary, line = _number(_sample(texts))
         if not self.vocabulary:
             raise InputError("The corpus perturbator learns from the documents, but they contain no word at all.")
-        n_words, n = len(self.vocabulary), self.top_n // 3
-        self._boundary, self._unknown = n_words, n_words + 1
+        n_words = len(self.vocabulary)
+        n = self.top_n // 3
+        self._boundary = n_words
+        self._unknown = n_words + 1
         self._numbers = _Numbers(self.vocabulary, self._unknown)
         self._after = _Table.count(line[:-1], line[1:], n_words, n)
         self._before = _Table.count(line[1:], line[:-1], n_words, n)
@@ -96,7 +98,8 @@ class CorpusPerturbator:
         self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The numbers of the words to the left and right of every masked position."""
-        boundary, number = self._boundary, self._numbers.__getitem__
+        boundary = self._boundary
+        number = self._numbers.__getitem__
         line = [found for text in texts for found in (boundary, *map(number, text.words))]
         contexts = np.array([*line, boundary])
         masked = np.concatenate([part for mask in masks for part in ([False], mask)] + [[False]])
@@ -143,7 +146,9 @@ class _Table:
         order = np.lexsort((word, -counts, context))
         rank = np.arange(len(order)) - np.repeat(np.cumsum(n_seen) - n_seen, n_seen)
         top = order[rank < n]
-        context, word, counts = context[top], word[top], counts[top]
+        context = context[top]
+        word = word[top]
+        counts = counts[top]
         said = (1 - unsaid) / np.maximum(np.bincount(context, counts, minlength=n_contexts), 1)
         return cls(
             n=n,

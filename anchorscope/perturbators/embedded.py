@@ -31,7 +31,8 @@ from anchorscope.types import Proposals, Words
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
-BATCH_SIZE, PADDING_STEP = 16, 4
+BATCH_SIZE = 16
+PADDING_STEP = 4
 """Windows in a batch, and what their lengths are multiples of: 25 to 30% less CPU time than 64 and 16, measured."""
 
 ENGLISH_SHARE = 0.55
@@ -58,7 +59,10 @@ class EmbeddedPerturbator:
     ) -> None:
         if top_n < 1:
             raise InputError(f"top_n is {top_n}, but the embedded perturbator needs at least 1 proposal.")
-        self.top_n, self.threads, self.batch_size, self.folder = top_n, threads, batch_size, folder
+        self.top_n = top_n
+        self.threads = threads
+        self.batch_size = batch_size
+        self.folder = folder
         self._model, vocabulary, config = map(self._read, ("model.onnx", "vocab.txt", "config.json"))
         self.vocabulary: Sequence[str] = tuple(vocabulary.decode().removesuffix("\n").split("\n"))
         self.fingerprint = sha256(b"\0".join((self._model, vocabulary, config, b"%d" % top_n))).hexdigest()

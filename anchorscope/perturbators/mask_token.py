@@ -27,7 +27,8 @@ class MaskTokenPerturbator:
     knows_originals = False
 
     def __init__(self, token: str = "") -> None:
-        self.token, self.name = token, f"mask-token:{token}" if token else "mask-token"
+        self.token = token
+        self.name = f"mask-token:{token}" if token else "mask-token"
         self.vocabulary: Sequence[str] = (token,)
         self.fingerprint = sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -39,7 +39,8 @@ from anchorscope.types import Proposals, Words
 UNDECODABLE = "\ufffd"
 """What a byte-level piece shows that is a part of a character."""
 
-BATCH_SIZE, CARD_BATCH_SIZE = 64, 1024
+BATCH_SIZE = 64
+CARD_BATCH_SIZE = 1024
 """Windows in a batch, on a CPU and on a GPU."""
 
 LONGEST_WINDOW = 512
@@ -57,7 +58,9 @@ class MaskedLMPerturbator:
     ) -> None:
         if top_n < 1:
             raise InputError(f"top_n is {top_n}, but the masked-lm perturbator needs at least 1 proposal.")
-        self.folder, self.top_n, self.device = Path(folder), top_n, checked_device(device)
+        self.folder = Path(folder)
+        self.top_n = top_n
+        self.device = checked_device(device)
         self.batch_size = batch_size or (CARD_BATCH_SIZE if is_card(device) else BATCH_SIZE)
         tokenizer, model = _load(self.folder)
         self._model = to_device(model, device)

@@ -109,7 +109,8 @@ def gather(
     """The answers (masked, n) to all batches, each in its own rows."""
     proposals = Proposals(np.zeros((n_rows, n), np.int32), np.zeros((n_rows, n), np.float32))
     for batch, (words, probabilities) in answers:
-        proposals.words[batch.rows], proposals.probabilities[batch.rows] = words, probabilities
+        proposals.words[batch.rows] = words
+        proposals.probabilities[batch.rows] = probabilities
     return proposals
 
 

@@ -123,7 +123,8 @@ class Collection(Candidates):
         skips: Skips = (),
     ) -> Round:
         """A round that asks for some occurrences of each document, -1 being its empty anchor."""
-        units, asked = [], [np.empty(0, np.int64)]
+        units = []
+        asked = [np.empty(0, np.int64)]
         for document, occurrences in parts:
             units.append(
                 Unit(
@@ -148,12 +149,15 @@ class Collection(Candidates):
 
     @cached_property
     def _tally(self) -> Tally:
-        labels, n_terms = self.predictions.labels, len(self.terms)
+        labels = self.predictions.labels
+        n_terms = len(self.terms)
         zero = Tally.zero(len(self.labels), n_terms)
-        occurrences, documents = zero.occurrences.reshape(-1), zero.documents.reshape(-1)
+        occurrences = zero.occurrences.reshape(-1)
+        documents = zero.documents.reshape(-1)
         for start in range(0, len(self.documents), COUNTED_AT_ONCE):
             here = slice(self.first_occurrence[start], self.first_occurrence[start : start + COUNTED_AT_ONCE + 1][-1])
-            holders, held = self.occurrence_document[here].astype(np.int64), self.occurrence_term[here]
+            holders = self.occurrence_document[here].astype(np.int64)
+            held = self.occurrence_term[here]
             np.add.at(occurrences, labels[holders] * n_terms + held, 1)
             pairs = np.sort(holders * n_terms + held)
             holders, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, n_terms))

@@ -25,7 +25,9 @@ class InvertedIndex:
     def __init__(
         self, collection: Collection, documents: NDArray[np.intp], n_holders: NDArray[np.int64], threshold: int
     ) -> None:
-        self._collection, self._documents, self._n_holders = collection, documents, n_holders
+        self._collection = collection
+        self._documents = documents
+        self._n_holders = n_holders
         self._index(max(1, threshold))
 
     @property
@@ -69,9 +71,11 @@ class InvertedIndex:
         occurrences = c.occurrences_in(self._documents[:threshold])
         terms = c.occurrence_term[occurrences]
         order = np.argsort(terms, kind="stable")
-        terms, self._occurrences = terms[order], occurrences[order]
+        terms = terms[order]
+        self._occurrences = occurrences[order]
         holders = c.occurrence_document[self._occurrences]
         is_first = (np.diff(terms, prepend=-1) != 0) | (np.diff(holders, prepend=-1) != 0)
         starts = np.flatnonzero(is_first)
-        self._starts, self._holders = np.append(starts, len(terms)), holders[starts]
+        self._starts = np.append(starts, len(terms))
+        self._holders = holders[starts]
         self._first = np.searchsorted(terms[starts], np.arange(len(c.terms) + 1))

@@ -38,21 +38,25 @@ class Ledger:
 
     def add(self, round_: Round, found: Measurements) -> None:
         """Count a round."""
-        documents, occurrences = round_.documents, round_.occurrences
+        documents = round_.documents
+        occurrences = round_.occurrences
         is_empty = occurrences == EMPTY_ANCHOR
         self.robust[documents[is_empty]] = found.anchor[is_empty]
         self._empty[documents[is_empty]] = found.precision[is_empty]
         # In the order of documents and words, whoever asked: what is shown first does not depend on the plan.
         rows = np.flatnonzero(~is_empty)
         rows = rows[np.argsort(occurrences[rows], kind="stable")]
-        empty, robust, tested = self._empty[documents[rows]], self.robust[documents[rows]], found[rows]
+        empty = self._empty[documents[rows]]
+        robust = self.robust[documents[rows]]
+        tested = found[rows]
         anchor = self._rule.anchors(tested.anchor, tested.precision, robust, empty)
         self._count(self._strategy.count(Counted(occurrences[rows], anchor, self._rule.values(tested.value, empty))))
         skips = np.array(round_.skips, np.int64).reshape(-1, 3)
         self.tally = self.tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
 
     def _count(self, now: Counted) -> None:
-        labels, terms = self._collection.labels_of(now.occurrences), self._collection.terms_of(now.occurrences)
+        labels = self._collection.labels_of(now.occurrences)
+        terms = self._collection.terms_of(now.occurrences)
         self.tally = self.tally.observe(labels, terms, now.anchor, now.value)
         self._counted.append(now)
 

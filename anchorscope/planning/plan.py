@@ -106,7 +106,8 @@ class Strategy(Protocol):
 
 def priorities(seed: int, keys: Sequence[str]) -> NDArray[np.uint64]:
     """The priority of each document: a hash of seed and key, so it says nothing about the document."""
-    begun, digests = blake2b(f"{seed} race ".encode(), digest_size=8), bytearray()
+    begun = blake2b(f"{seed} race ".encode(), digest_size=8)
+    digests = bytearray()
     for key in keys:
         of_key = begun.copy()
         of_key.update(key.encode())

@@ -65,7 +65,8 @@ class Race:
         occurrences = measured.occurrences
         self._waiting.update(zip(occurrences.tolist(), zip(measured.anchor.tolist(), measured.value.tolist())))
         self._n_open -= len(occurrences)
-        labels, n_terms = self._collection.labels_of(occurrences), len(self._collection.terms)
+        labels = self._collection.labels_of(occurrences)
+        n_terms = len(self._collection.terms)
         terms = self._collection.occurrence_term[occurrences]
         self._changed = np.divmod(np.unique(labels * n_terms + terms), n_terms)
         passed = [self._extend(label, self._changed[1][self._changed[0] == label]) for label in range(len(self._start))]
@@ -128,7 +129,8 @@ class Race:
 
         All candidates of a document are tested in one round, so what was visited is tested.
         """
-        index, start = self._index[label], self._sums.counted[label, terms]
+        index = self._index[label]
+        start = self._sums.counted[label, terms]
         stop = index.reached(terms, start, self._visited)
         passed, sizes = index.occurrences(terms, start, stop)
         rows = iter([self._waiting[occurrence] for occurrence in passed.tolist()])
@@ -153,7 +155,8 @@ class Race:
 
     def _focus(self, label: int) -> list[int]:
         """The unfinished words whose membership is least certain and matters most."""
-        now, documents = self._forecasts[label], self._known.documents[label]
+        now = self._forecasts[label]
+        documents = self._known.documents[label]
         unfinished = self._sums.counted[label] < documents
         m = now.forecast.membership
         doubt = np.zeros(len(documents))
@@ -171,8 +174,10 @@ def forecast_standing(
 ) -> Standing:
     """Intervals, memberships and regret of some labels; of the other words nothing is known."""
     shape = tally.anchors.shape
-    low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
-    membership, regret = np.zeros(shape), np.zeros(shape[0])
+    low = np.full(shape, -np.inf)
+    high = np.full(shape, np.inf)
+    membership = np.zeros(shape)
+    regret = np.zeros(shape[0])
     for label in labels.tolist():
         now = forecasts[label]
         low[label, now.contenders], high[label, now.contenders] = now.shown_interval()

@@ -107,7 +107,8 @@ class Scan:
         return lowered_thresholds(self.counted(tally), tau=s.tau, omega=s.omega, alpha=s.alpha)
 
     def _plan(self, documents: Iterable[int], skipped: NDArray[np.bool_], tally: Tally) -> Round:
-        parts, skips = [], np.zeros(skipped.shape, np.int64)
+        parts = []
+        skips = np.zeros(skipped.shape, np.int64)
         for document in documents:
             label = int(self._collection.predictions.labels[document])
             here = self._collection.occurrences_of(int(document))
@@ -121,7 +122,8 @@ class Scan:
 
     def _round(self, parts: Iterable[tuple[int, NDArray[np.intp]]], tally: Tally, skips: NDArray[np.int64]) -> Round:
         """The given occurrences of some documents, and the empty anchor of each that was not visited yet."""
-        thresholds, tau = self._thresholds(tally), self._settings.tau
+        thresholds = self._thresholds(tally)
+        tau = self._settings.tau
 
         def asked(occurrences: NDArray[np.int64]) -> NDArray[np.float64]:
             real = np.maximum(occurrences, 0)

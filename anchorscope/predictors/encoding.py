@@ -71,7 +71,8 @@ class Usual:
     """The tokenizer as transformers calls it."""
 
     def __init__(self, tokenizer: Any, truncation: Mapping[str, Any]) -> None:
-        self._tokenizer, self._truncation = tokenizer, dict(truncation)
+        self._tokenizer = tokenizer
+        self._truncation = dict(truncation)
 
     def __call__(self, texts: Sequence[str]) -> Inputs:
         """The inputs of one batch."""
@@ -85,7 +86,8 @@ class Direct:
     def __init__(self, tokenizer: Any, truncation: Mapping[str, Any], pinned: bool) -> None:
         import tokenizers
 
-        self._pad, self._pinned = tokenizer.pad_token_id, pinned
+        self._pad = tokenizer.pad_token_id
+        self._pinned = pinned
         described = tokenizer.backend_tokenizer.to_str()
         self._engine = tokenizers.Tokenizer.from_str(described)
         self._engine.no_padding()
@@ -144,7 +146,8 @@ class Direct:
         """The pieces of some texts as tensors, cut at the longest input, with what stands before and behind."""
         import torch
 
-        n_begin, n_end = len(self._begin), len(self._end)
+        n_begin = len(self._begin)
+        n_end = len(self._end)
         lengths = pieces.lengths[numbers]
         if self._limit:
             lengths = np.minimum(lengths, self._limit - n_begin - n_end)
@@ -214,7 +217,8 @@ def well_formed(text: str) -> str:
 
 def _cuts_at_spaces(described: Mapping[str, Any]) -> bool:
     """Whether a text means to a tokenizer what the stretches between its spaces mean, one after another."""
-    steps, normalizer = described["pre_tokenizer"] or {}, described["normalizer"]
+    steps = described["pre_tokenizer"] or {}
+    normalizer = described["normalizer"]
     first = (steps.get("pretokenizers") or [steps])[0]
     normalizers = [] if normalizer is None else normalizer.get("normalizers", [normalizer])
     return (

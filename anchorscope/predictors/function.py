@@ -57,7 +57,8 @@ class FunctionPredictor:
         if self._has_answered and are_names == self.has_probabilities:
             kinds = ("probabilities", "label names") if are_names else ("label names", "probabilities")
             raise ModelError(f"The model answered {kinds[0]} before and {kinds[1]} now; give the same kind every time.")
-        self._has_answered, self.has_probabilities = True, not are_names
+        self._has_answered = True
+        self.has_probabilities = not are_names
         return one_hot(answer, texts, self.labels) if are_names else answer
 
 

@@ -101,7 +101,8 @@ class HuggingFacePredictor:
     def begin(self, texts: Sequence[str]) -> Callable[[], NDArray[np.float64]]:
         """Begin to answer; what comes back is called for the probabilities (texts, labels), and waits for them."""
         torch = _package("torch")
-        numbers, logits = [], []
+        numbers = []
+        logits = []
         with answering(self.device):  # a card is given all batches, and is not waited for
             for batch, inputs in self._batches(texts):
                 numbers.append(batch)

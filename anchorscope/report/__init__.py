@@ -7,7 +7,7 @@ json_lines   a line of JSON a snapshot
 flat         CSV, Markdown and JSON, a row a term
 view         all that the page shows of a run, as plain values
 page         the static report: one HTML file
-live, guard  the live page: a server, and who may ask it
+live, server, guard  the live page: the run's thread, what a browser may ask it, and who may ask
 notebook     static HTML, and a display that follows a run
 plot         pictures for papers
 """

@@ -50,7 +50,9 @@ class Guard:
     """Lets a request through to the page if it comes from the one who started it, and is neither long nor too often."""
 
     def __init__(self, app: Any, *, token: str, port: int) -> None:
-        self._app, self._token, self._cookie = app, token, f"anchorscope-{port}"
+        self._app = app
+        self._token = token
+        self._cookie = f"anchorscope-{port}"
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self._buckets = {"/try": Bucket(10, 4), "": Bucket(200, 50)}
 
@@ -121,8 +123,10 @@ class Bucket:
     """
 
     def __init__(self, size: int, per_second: float) -> None:
-        self._size, self._per_second = size, per_second
-        self._left, self._at = float(size), monotonic()
+        self._size = size
+        self._per_second = per_second
+        self._left = float(size)
+        self._at = monotonic()
 
     def take(self) -> bool:
         """Take one, if there is one."""
@@ -164,7 +168,8 @@ def _with_headers(send: Send) -> Send:
 
 def _limited(receive: Receive) -> Receive:
     """A body that is cut off where it gets too long or too slow; the page then sees a client that has gone."""
-    n_bytes, is_whole = 0, False
+    n_bytes = 0
+    is_whole = False
 
     async def receive_some() -> Any:
         nonlocal n_bytes, is_whole

@@ -4,56 +4,34 @@ One thread owns the model: it plays the rounds of the run and, between two of th
 to try, pause, resume, stop). The server only reads what this thread last said, so neither a slow browser nor a
 thousand of them hold up the run. The event stream sends the newest snapshot; a client that is slow misses some.
 
-The server listens on 127.0.0.1, and ``guard.py`` says who may ask it. Files are served by name from a fixed list: no
-part of a path is looked up.
+``server.py`` is what a browser talks to.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
-import secrets
-import socket
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, Literal
+from typing import Any
 
-from anchorscope.errors import AnchorscopeError, InputError, MissingPackageError, RunFolderError
+from anchorscope.errors import AnchorscopeError, RunFolderError
 from anchorscope.local import explain_document, tested_positions
-from anchorscope.report import page, view
+from anchorscope.report import view
 from anchorscope.run import Budget, Run
 from anchorscope.sampling.engine import Engine
 from anchorscope.settings import ONE_DOCUMENT, Settings
 from anchorscope.types import Cost, Perturbator, Predictor, Snapshot
 
-try:
-    import uvicorn
-    from fastapi import FastAPI, HTTPException, Request
-    from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
-    from pydantic import BaseModel, Field
-
-    from anchorscope.report.guard import Guard, PatientProtocol
-except ImportError as error:
-    raise MissingPackageError("fastapi", "serve", "the live page") from error
-
-PORT = 8765
-LONGEST_TEXT = 20_000
 MOST_WORDS = 400
 """Words of a text whose anchors are looked for on the page."""
 
-MOST_STREAMS = 16
-POLL_SECONDS, HEARTBEAT_SECONDS = 0.15, 15.0
 VIEW_SECONDS = 2.0
-ANSWER_SECONDS = 120.0
-
-TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
-ASSETS = {name: TYPES[Path(name).suffix] for name in (*page.SCRIPTS, page.STYLE)}
+"""The whole view is made anew no more often than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +57,8 @@ class Trial:
     """A model and a fitted perturbator, to try a text on."""
 
     def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
-        self._predictor, self._perturbator = predictor, perturbator
+        self._predictor = predictor
+        self._perturbator = perturbator
         self._settings = replace(settings, **ONE_DOCUMENT)
         self._made: Engine | None = None
 
@@ -125,8 +104,13 @@ class LiveRun:
         at_end: Callable[[], object] | None = None,
     ) -> None:
         """A kept run in ``folder``; or with ``run`` one that is to be played, ``waiting`` is shown till it begins."""
-        self.folder, self.version, self.event = folder, 0, ""
-        self._run, self._budget, self._trial, self._at_end = run, budget, trial, at_end
+        self.folder = folder
+        self.version = 0
+        self.event = ""
+        self._run = run
+        self._budget = budget
+        self._trial = trial
+        self._at_end = at_end
         self._state = "starting" if run else "finished"
         self._snapshot: Snapshot | None = None
         self._error: str | None = None
@@ -171,7 +155,7 @@ class LiveRun:
                 return
             try:
                 future.set_result(trial.answer(text, anchors=anchors))
-            except Exception as error:
+            except BaseException as error:  # whatever a model raises, its thread goes on
                 future.set_exception(error)
 
         self._asked.put(answer)
@@ -189,7 +173,8 @@ class LiveRun:
                     if self._view is None:
                         raise
                 else:
-                    self._view_of, self._view_at = now, monotonic()
+                    self._view_of = now
+                    self._view_at = monotonic()
             return self._view
 
     def _work(self) -> None:
@@ -197,7 +182,8 @@ class LiveRun:
             if self._run is not None:
                 self._play(self._run)
         except Exception as error:
-            self._state, self._error = "failed", str(error) or type(error).__name__
+            self._state = "failed"
+            self._error = str(error) or type(error).__name__
         self._say()
         while not self._leaving.is_set():
             self._asked.get()()
@@ -255,136 +241,3 @@ class LiveRun:
         }
         self.event = json.dumps(said, allow_nan=False)
         self.version += 1
-
-
-class Question(BaseModel):
-    """A text to try."""
-
-    text: str = Field(max_length=LONGEST_TEXT)
-    anchors: bool = False
-
-
-class Wish(BaseModel):
-    """What the run should do."""
-
-    action: Literal["pause", "resume", "stop"]
-
-
-def make_app(live: LiveRun, *, token: str, port: int) -> Guard:
-    """The page of a run, behind its guard."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    n_streams = 0
-
-    @app.get("/")
-    def index() -> HTMLResponse:
-        return HTMLResponse(page.live_page())
-
-    @app.get("/page/{name}")
-    def asset(name: str) -> Response:
-        if name not in ASSETS:
-            raise HTTPException(404)
-        return Response(page.asset(name), media_type=ASSETS[name])
-
-    @app.get("/view.json")
-    def whole_view() -> Response:
-        return Response(live.view(), media_type="application/json")
-
-    @app.get("/events")
-    async def events() -> StreamingResponse:
-        nonlocal n_streams
-        if n_streams >= MOST_STREAMS:
-            raise HTTPException(503)
-
-        async def stream() -> AsyncIterator[str]:
-            nonlocal n_streams
-            n_streams += 1
-            try:
-                sent, last = -1, monotonic()
-                while True:
-                    if live.version != sent:
-                        sent, last = live.version, monotonic()
-                        yield f"data: {live.event}\n\n"
-                    elif monotonic() - last > HEARTBEAT_SECONDS:
-                        last = monotonic()
-                        yield ": still here\n\n"
-                    await asyncio.sleep(POLL_SECONDS)
-            finally:
-                n_streams -= 1
-
-        return StreamingResponse(stream(), media_type="text/event-stream")
-
-    @app.post("/control")
-    def control(wish: Wish) -> dict[str, bool]:
-        live.control(wish.action)
-        return {"asked": True}
-
-    @app.post("/try")
-    async def try_it(question: Question) -> dict[str, Any]:
-        try:
-            answer = asyncio.wrap_future(live.ask(question.text, anchors=question.anchors))
-            return await asyncio.wait_for(answer, ANSWER_SECONDS)
-        except AnchorscopeError as error:
-            raise HTTPException(422, str(error)) from error
-        except asyncio.TimeoutError as error:
-            raise HTTPException(503, "The model takes too long; try again when the run is over.") from error
-
-    @app.exception_handler(HTTPException)
-    def refused(_: Request, error: HTTPException) -> JSONResponse:
-        return JSONResponse({"error": error.detail}, error.status_code)
-
-    @app.exception_handler(RequestValidationError)
-    def misunderstood(_: Request, error: RequestValidationError) -> JSONResponse:
-        return JSONResponse({"error": "; ".join(str(one["msg"]) for one in error.errors())}, 422)
-
-    @app.exception_handler(Exception)
-    def failed(_: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"error": f"{type(error).__name__}: {error}"}, 500)
-
-    return Guard(app, token=token, port=port)
-
-
-def listen(port: int | None) -> socket.socket:
-    """A socket on 127.0.0.1; without a port our own, or any that is free."""
-    for candidate in (PORT, 0) if port is None else (port,):
-        listener = socket.socket()
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", candidate))
-        except OSError as error:
-            listener.close()
-            if port is not None:
-                raise InputError(f"Port {port} cannot be used ({error.strerror}); choose another --port.") from error
-        else:
-            return listener
-    raise InputError("There is no free port.")
-
-
-def serve(live: LiveRun, *, port: int | None, announce: Callable[[str], None]) -> None:
-    """Show a run until the process is interrupted; ``announce`` is given the address."""
-    server, listener, address = make_server(live, port=port)
-    announce(address)
-    live.start()
-    try:
-        server.run(sockets=[listener])
-    finally:
-        live.leave()
-
-
-def make_server(live: LiveRun, *, port: int | None = None) -> tuple[uvicorn.Server, socket.socket, str]:
-    """A server, the socket it should listen on, and the address with the token."""
-    listener = listen(port)
-    found, token = listener.getsockname()[1], secrets.token_urlsafe(24)
-    config = uvicorn.Config(
-        make_app(live, token=token, port=found),
-        http=PatientProtocol,
-        ws="none",
-        loop="asyncio",
-        lifespan="off",
-        access_log=False,
-        log_level="error",
-        server_header=False,
-        timeout_keep_alive=5,
-        timeout_graceful_shutdown=1,
-        h11_max_incomplete_event_size=16_384,
-    )
-    return uvicorn.Server(config), listener, f"http://127.0.0.1:{found}/?token={token}"

@@ -10,7 +10,8 @@ from rich.text import Text
 from anchorscope.local import LocalAnchor, LocalExplanation
 from anchorscope.report.table import LONGEST_TERM, WIDEST_BLOCK, bar, fit, safe
 
-ANCHOR, UNDECIDED = "●", "?"
+ANCHOR = "●"
+UNDECIDED = "?"
 """Behind a word that is an anchor; behind one whose test ended at the cap on samples."""
 
 
@@ -28,7 +29,9 @@ def local_table(explanation: LocalExplanation, width: int) -> Text:
 
 
 def _marked(explanation: LocalExplanation) -> str:
-    text, done, pieces = explanation.text, 0, []
+    text = explanation.text
+    done = 0
+    pieces = []
     for word in explanation.words:
         if word.anchor:
             start, end = word.span

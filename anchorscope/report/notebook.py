@@ -42,7 +42,8 @@ def watch(snapshots: Iterable[Snapshot]) -> Snapshot:
         display = import_module("IPython.display").display
     except ImportError as error:
         raise MissingPackageError("ipython", "notebook", "a display in a notebook") from error
-    handle, last = None, None
+    handle = None
+    last = None
     for last in snapshots:
         if handle is None:
             handle = display(last, display_id=True)

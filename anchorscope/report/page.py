@@ -53,7 +53,8 @@ def write_report(folder: Path, *, out: Path | None = None, against: Path | None 
 
 def report(data: object) -> str:
     """The page with its data inside."""
-    style, script = asset(STYLE), "".join(asset(name) for name in SCRIPTS)
+    style = asset(STYLE)
+    script = "".join(asset(name) for name in SCRIPTS)
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

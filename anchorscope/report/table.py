@@ -28,12 +28,19 @@ from anchorscope.types import Explanation, Term
 WIDTH = 80
 """The width of a table that is not shown in a terminal."""
 
-BLOCK, WIDEST_BLOCK = 72, 100
+BLOCK = 72
+WIDEST_BLOCK = 100
 """The least and the greatest width of a label's block; two stand side by side from 147 columns."""
 
 GUTTER = 3
-RANK, MOVE, SCORE, INTERVAL, MEMBER, COUNTS = 3, 4, 8, 13, 6, 14
-SHORTEST_TERM, LONGEST_TERM = 8, 24
+RANK = 3
+MOVE = 4
+SCORE = 8
+INTERVAL = 13
+MEMBER = 6
+COUNTS = 14
+SHORTEST_TERM = 8
+LONGEST_TERM = 24
 NARROWEST = RANK + 2 + 2 + 1 + SCORE + 2 + COUNTS
 """What the columns take that are always there, besides term and bar."""
 

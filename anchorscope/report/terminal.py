@@ -49,9 +49,11 @@ class Pace:
 
     def figures(self, snapshot: Snapshot) -> list[str]:
         """Tests done and to come, time passed, texts a second, time left, labels settled: in words."""
-        cost, planned = snapshot.cost, snapshot.tests_planned
+        cost = snapshot.cost
+        planned = snapshot.tests_planned
         self._first = self._first or cost
-        tests, seconds = cost.tests - self._first.tests, cost.seconds - self._first.seconds
+        tests = cost.tests - self._first.tests
+        seconds = cost.seconds - self._first.seconds
         told = [f"{cost.tests:,} of {cost.tests + planned:,} tests", clock(monotonic() - self._start)]
         if tests and seconds > 0:
             texts = cost.predictor_texts - self._first.predictor_texts

@@ -45,14 +45,18 @@ SCHEMA = 1
 CELLS = 16_000
 """Labels times terms that a page holds; the terms that rank best under any aggregation stay."""
 
-MOST_TERMS, FEWEST_TERMS = 4_000, 100
+MOST_TERMS = 4_000
+FEWEST_TERMS = 100
 STANDINGS = 120
 """Words a label and aggregation with an interval."""
 
-TEXT_BUDGET, EVIDENCE_BUDGET = 400_000, 600_000
+TEXT_BUDGET = 400_000
+EVIDENCE_BUDGET = 600_000
 """Bytes, as they stand in the page."""
 
-LONGEST_TEXT, LONGEST_SAMPLE, LONGEST_TERM = 6_000, 600, 100
+LONGEST_TEXT = 6_000
+LONGEST_SAMPLE = 600
+LONGEST_TERM = 100
 SAMPLES_OF_A_KIND = 3
 HISTORY = 300
 
@@ -162,7 +166,8 @@ class _Kept:
         self.explained = [i for i, name in enumerate(run.labels) if name in (self.settings.labels or run.labels)]
         self.rounds = run.closed_rounds()
         self.standings = Standings(run, alpha=self.settings.alpha, k=self.settings.top_k)
-        self.tally, self.counted = self.standings.tally, self.standings.counted
+        self.tally = self.standings.tally
+        self.counted = self.standings.counted
         self.chosen = self._chosen()
 
     @cached_property
@@ -192,8 +197,10 @@ class _Kept:
 
 
 def _about(kept: _Kept, folder: Path) -> dict[str, Any]:
-    run, moments = kept.run, kept.run.moments()
-    documents, robust = run.documents_per_label(), run.robust_per_label()
+    run = kept.run
+    moments = kept.run.moments()
+    documents = run.documents_per_label()
+    robust = run.robust_per_label()
     last = moments[-1]["labels"] if moments else {}
     labels = []
     for number, name in enumerate(run.labels):
@@ -229,7 +236,8 @@ def _about(kept: _Kept, folder: Path) -> dict[str, Any]:
 
 def _terms(kept: _Kept) -> dict[str, Any]:
     """The chosen terms as columns; totals are over all candidates, chosen or not."""
-    chosen, tally = kept.chosen, kept.tally
+    chosen = kept.chosen
+    tally = kept.tally
     scores = {one.name: kept.standings.scores(one)[:, chosen] for one in kept.aggregations}
     columns = [
         {
@@ -263,7 +271,8 @@ def _standing(kept: _Kept, one: Aggregation, label: int) -> dict[str, Any] | Non
         best = [term for term in best if term in row]
         at = [row[term] for term in best]
         low, high = (side[at] for side in now.shown_interval())
-        membership, regret = now.forecast.membership[at], now.forecast.regret
+        membership = now.forecast.membership[at]
+        regret = now.forecast.regret
         certain = {"membership": _short(membership, 3), "regret": float(f"{regret:.4g}")}
     else:
         low, high = (side[label, best] for side in one.interval(kept.tally, kept.settings.alpha))
@@ -273,7 +282,9 @@ def _standing(kept: _Kept, one: Aggregation, label: int) -> dict[str, Any] | Non
 
 def _documents(kept: _Kept) -> list[dict[str, Any]]:
     """The kept texts, each with the test of its words; most anchors first, robust ones (any word is one) last."""
-    texts, left, found = kept.run.texts(), TEXT_BUDGET, []
+    texts = kept.run.texts()
+    left = TEXT_BUDGET
+    found = []
     about = kept.run.documents(texts)
     for number, text in texts.items():
         shown = text[:LONGEST_TEXT]
@@ -299,7 +310,9 @@ def _documents(kept: _Kept) -> list[dict[str, Any]]:
 def _marks(kept: _Kept, number: int, text: str, length: int) -> list[list[Any]]:
     """(start, end, term, anchor, agreements, samples, value) of every tested word within the shown text."""
     place = {term: i for i, term in enumerate(kept.chosen.tolist())}
-    positions, spans_, units = _positions_of_terms(text), spans(split(text)), utf16(text)
+    positions = _positions_of_terms(text)
+    spans_ = spans(split(text))
+    units = utf16(text)
     marks = []
     for row in kept.run.measured_in(number):
         there = positions.get(kept.run.terms[row["term"]], []) if row["term"] >= 0 else []
@@ -339,7 +352,9 @@ def _evidence(kept: _Kept) -> list[dict[str, Any]]:
     for label, term, document, ordinal, anchor, *sample in kept.run.evidence():
         key = (label, term, document, ordinal)
         occurrences.setdefault(key, _Occurrence(*key, anchor, [])).samples.append((*sample,))  # type: ignore[arg-type]
-    texts, left, found = kept.run.texts(), EVIDENCE_BUDGET, []
+    texts = kept.run.texts()
+    left = EVIDENCE_BUDGET
+    found = []
     about = kept.run.documents({o.document for o in occurrences.values()})
     for o in occurrences.values():
         if o.term not in place:

@@ -48,7 +48,8 @@ SENTENCES = {
 }
 """The sentences of the paper, by task, each with the label that it speaks for; those of the stand-in are ours."""
 
-FIRST_TERMS, PROPOSALS = 10, 200
+FIRST_TERMS = 10
+PROPOSALS = 200
 """Sentences are proposed for so many top terms, with so many words to choose a substitute from."""
 
 
@@ -91,7 +92,8 @@ class Outcome:
 
 def reproduce(plan: Plan, say: Say) -> Outcome:
     """Make the runs that are missing, until all are there or the deadline comes."""
-    made, left_out = 0, []
+    made = 0
+    left_out = []
     for task_name, model_name in ((t, m) for t in plan.tasks for m in plan.models):
         missing = [key for key in _keys(plan, task_name, model_name) if not _is_stored(plan, key)]
         if not (missing or _lacks_sentences(plan, task_name, model_name)) or monotonic() > plan.deadline:
@@ -163,7 +165,8 @@ class _Place:
 
     def record(self, key: Key) -> dict[str, Any] | None:
         """Make a run; None if the deadline stopped it."""
-        plan, setting = self._plan, grid.SETTINGS[key.setting]
+        plan = self._plan
+        setting = grid.SETTINGS[key.setting]
         rows = self._task.explained(plan.documents, setting.longest)
         settings = setting.settings(key.seed, plan.top_k, round_size(len(rows)))
         found = measure(
@@ -201,7 +204,8 @@ class _Place:
         if _is_stored(self._plan, key):
             return
         rows = self._task.explained()  # all of S, for this is one question a document
-        texts, labels = [text for text, _ in rows], [label for _, label in rows]
+        texts = [text for text, _ in rows]
+        labels = [label for _, label in rows]
         clean = clean_tweet if self._task.name in ("corona", "dilemma") else str
         found = [
             measure_sentence(
@@ -223,7 +227,8 @@ def round_size(n_documents: int) -> int:
 
 def _perturbator(plan: Plan, top_n: int) -> Perturbator:
     """The named perturbator; on another device the embedded model runs as a Hugging Face folder."""
-    device, name = plan.workshop.device, plan.perturbator
+    device = plan.workshop.device
+    name = plan.perturbator
     if name == "embedded" and device != "cpu":
         folder = plan.workshop.folder / "embedded-mlm"
         if not (folder / "config.json").is_file():

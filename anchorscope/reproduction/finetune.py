@@ -21,7 +21,8 @@ from anchorscope.asking.devices import is_card
 from anchorscope.predictors.optional import needed
 from anchorscope.reproduction.tasks import Pairs
 
-BATCH, LONGEST = 32, 128
+BATCH = 32
+LONGEST = 128
 SEED = 42
 
 
@@ -50,7 +51,9 @@ def finetune(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda step: min((step + 1) / warmup, max(0.0, (n_steps - step) / max(1, n_steps - warmup)))
     )
-    draft, best, history = folder.with_name(folder.name + ".part"), -1.0, []
+    draft = folder.with_name(folder.name + ".part")
+    best = -1.0
+    history = []
     shutil.rmtree(draft, ignore_errors=True)
     for epoch in range(epochs):
         model.train()
@@ -107,7 +110,8 @@ def _accuracy(torch: Any, model: Any, rows: Sequence[tuple[list[int], int]], pad
 def quiet(transformers: Any) -> Iterator[None]:
     """No progress bars, and no notes about a head that is new, which it is meant to be."""
     logging = transformers.utils.logging
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    verbosity = logging.get_verbosity()
+    bars = logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:

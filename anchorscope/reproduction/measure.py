@@ -51,23 +51,20 @@ def measure(
 ) -> dict[str, Any] | None:
     """The record of a run; None if the budget ended it (the same call goes on with it)."""
     before = _spent(folder)
+    longer = Budget(budget.max_seconds + before.seconds, budget.max_model_calls + before.predictor_texts)
+    documents = read_texts(texts)
     run = Run(
-        read_texts(texts),
-        predictor,
-        perturbator,
-        settings,
-        folder=folder,
-        resume=True,
-        budget=Budget(budget.max_seconds + before.seconds, budget.max_model_calls + before.predictor_texts),
-        training_texts=training,
+        documents, predictor, perturbator, settings, folder=folder, resume=True, budget=longer, training_texts=training
     )
-    is_fresh, start = not before.tests, process_time()
+    start = process_time()
     *_, last = run.snapshots()
     processor = process_time() - start
     if not last.settled and last.tests_planned:
         return None
     with closing(RunReader(folder)) as finished:
-        moments, tally, candidates = moments_of(finished.moments()), finished.tally(), finished.terms
+        moments = moments_of(finished.moments())
+        tally = finished.tally()
+        candidates = finished.terms
     labels = [label for label, explanation in last.explanations.items() if explanation.terms]
     removals = {label: Removals(predictor, texts, label) for label in labels}
     kept = _thinned(moments)
@@ -76,7 +73,7 @@ def measure(
         "documents": {label: last[label].documents for label in labels},
         "characters": float(np.mean([len(text) for text in texts])),
         "seconds": moments[-1].seconds,
-        "processor_seconds": processor if is_fresh else None,
+        "processor_seconds": None if before.tests else processor,
         "cost": asdict(last.cost),
         "moments": _scored(kept, removals),
         "terms": {label: [term.term for term in last[label].terms] for label in labels},
@@ -84,14 +81,7 @@ def measure(
         "machine": {"processor": platform.processor() or platform.machine(), "python": platform.python_version()},
     }
     if with_aggregations:
-        record["aggregations"] = {
-            name: _aggregation(name, tally, candidates, predictor.labels, removals, settings) for name in AGGREGATIONS
-        }
-        record["positions"] = _positions(tally, candidates, predictor.labels, labels, settings)
-        record["over_time"] = {
-            name: _scored(_recounted(folder, moments, tally, candidates, predictor.labels, labels, name), removals)
-            for name in ("sq", "av")
-        }
+        record |= _of_aggregations(folder, moments, tally, candidates, predictor.labels, removals, settings)
     shutil.rmtree(folder)
     return record
 
@@ -128,6 +118,29 @@ def _scored(moments: Sequence[Moment], removals: Mapping[str, Removals]) -> list
                 "drop": float(drops[-1]) if len(drops) else 0.0,
             }
     return rows
+
+
+def _of_aggregations(
+    folder: Path,
+    moments: Sequence[Moment],
+    tally: Tally,
+    candidates: Sequence[str],
+    all_labels: Sequence[str],
+    removals: Mapping[str, Removals],
+    settings: Settings,
+) -> dict[str, Any]:
+    """What every aggregation makes of the same tally, at the end and on the way."""
+    labels = list(removals)
+    return {
+        "aggregations": {
+            name: _aggregation(name, tally, candidates, all_labels, removals, settings) for name in AGGREGATIONS
+        },
+        "positions": _positions(tally, candidates, all_labels, labels, settings),
+        "over_time": {
+            name: _scored(_recounted(folder, moments, tally, candidates, all_labels, labels, name), removals)
+            for name in ("sq", "av")
+        },
+    }
 
 
 def _aggregation(

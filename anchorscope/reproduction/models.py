@@ -72,7 +72,8 @@ def load(name: str, task: Task, workshop: Workshop) -> Predictor:
 
 def accuracy(predictor: Predictor, rows: Pairs) -> float:
     """The share of rows that a model labels rightly."""
-    texts, labels = [text for text, _ in rows], [label for _, label in rows]
+    texts = [text for text, _ in rows]
+    labels = [label for _, label in rows]
     answer = answered(predictor.predict, texts, predictor.labels).argmax(axis=1)
     return float(np.mean([predictor.labels[i] == label for i, label in zip(answer.tolist(), labels)]))
 
@@ -112,7 +113,8 @@ def _pretrain(name: str, folder: Path, workshop: Workshop) -> None:
         )
     from anchorscope.reproduction.pretrain import pretrain
 
-    steps, deadline = workshop.pretraining_steps, workshop.deadline
+    steps = workshop.pretraining_steps
+    deadline = workshop.deadline
     pretrain(workshop.corpus, folder, device=workshop.device, steps=steps, deadline=deadline)
 
 

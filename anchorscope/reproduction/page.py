@@ -46,7 +46,8 @@ TIMED = ("unoptimised", "delta-0.5", "stop-rare", "filter", "tau-tilde", "maskin
 def write_page(records: dict[Key, Record], path: Path, *, png: bool = True) -> list[Path]:
     """Write the page, and its CSV files and figures under ``data`` beside it, named after the page; the paths."""
     summary = Summary(records)
-    folder, prefix = path.parent / "data", f"{path.stem}_"
+    folder = path.parent / "data"
+    prefix = f"{path.stem}_"
     written = tables.write_all(summary, folder, prefix=prefix)
     written += figures.draw_all(summary, folder, prefix=prefix, png=png)
     path.parent.mkdir(parents=True, exist_ok=True)

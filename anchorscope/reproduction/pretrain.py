@@ -30,7 +30,9 @@ from anchorscope.reproduction.models import OutOfTimeError
 SHAPE = {"hidden_size": 384, "num_hidden_layers": 8, "num_attention_heads": 6, "intermediate_size": 1536}
 """Larger than the small BERT (7 layers of 256), smaller than deberta-v3-small (6 layers of 768)."""
 
-RATE, BATCH, PIECES = 5e-4, 256, 64
+RATE = 5e-4
+BATCH = 256
+PIECES = 64
 CHECKPOINT_EVERY = 500
 HIDDEN = 0.15
 
@@ -128,7 +130,8 @@ def _blocks(corpus: Sequence[Path], tokenizer: Any, kept: Path) -> np.ndarray[An
         raise DocumentsError(f"There is not enough text in {', '.join(map(str, corpus))} to train on.")
     table = np.random.default_rng(0).permutation(np.concatenate(blocks))
     table = np.pad(table, ((0, 0), (1, 1)))
-    table[:, 0], table[:, -1] = tokenizer.cls_token_id, tokenizer.sep_token_id
+    table[:, 0] = tokenizer.cls_token_id
+    table[:, -1] = tokenizer.sep_token_id
     np.save(kept.with_suffix(".part.npy"), table)
     os.replace(kept.with_suffix(".part.npy"), kept)
     return table

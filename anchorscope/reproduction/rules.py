@@ -16,7 +16,10 @@ from anchorscope.reproduction.summary import Box, Summary, seconds_of
 
 TOLERANCE = 0.05
 
-HOLDS, IN_PART, FAILS, UNTESTABLE = "holds", "in part", "does not hold", "not testable here"
+HOLDS = "holds"
+IN_PART = "in part"
+FAILS = "does not hold"
+UNTESTABLE = "not testable here"
 
 Answer = tuple[str, str]
 """What was measured, and the verdict."""
@@ -105,7 +108,8 @@ def one_class(summary: Summary) -> Answer:
         found.append((f"{task} ({model})", float(words), float(anchors)))
     if not found:
         return "no run for it", UNTESTABLE
-    words, anchors = np.mean([f[1] for f in found]), np.mean([f[2] for f in found])
+    words = np.mean([f[1] for f in found])
+    anchors = np.mean([f[2] for f in found])
     low = min(found, key=lambda f: f[1])
     measured = (
         f"{words:.0%} of the words that are anchors at all are so in one class only (least: {low[0]}, {low[1]:.0%}); "
@@ -194,7 +198,9 @@ def delta(summary: Summary) -> Answer:
 
 def each_accelerates(summary: Summary) -> Answer:
     """Time with each optimisation alone; masking where there are proposals to choose from."""
-    told, faster, n = [], 0, 0
+    told = []
+    faster = 0
+    n = 0
     for setting, where in (("filter", summary), ("tau-tilde", summary), ("masking", _proposing(summary))):
         ratios = _ratios(where, setting, "stop-rare")
         if ratios:
@@ -292,7 +298,8 @@ def less_on_corona(summary: Summary) -> Answer:
 
 def linear_in_length(summary: Summary) -> Answer:
     """Seconds a document, by the bound on its length."""
-    told, outcomes = [], []
+    told = []
+    outcomes = []
     for task, model in _pairs(summary, *grid.LENGTHS):
         runs = {bound: summary.runs(task, model, setting) for setting, bound in grid.LENGTHS.items()}
         characters = {bound: float(np.mean([run["characters"] for run in some])) for bound, some in runs.items()}
@@ -316,7 +323,9 @@ def sentences(summary: Summary) -> Answer:
     rows = [row for row in summary.sentence_rows() if row["task"] in ("corona", "toys") and not row["proposed"]]
     if not rows:
         return "no task with the paper's sentences", UNTESTABLE
-    firsts, others, told = [], [], []
+    firsts = []
+    others = []
+    told = []
     for first, other in zip(rows[::2], rows[1::2]):
         firsts.append(float(first["drop"]))
         others.append(float(other["drop"]))
@@ -347,7 +356,8 @@ def times_faster(summary: Summary) -> Answer:
 
 def seconds(summary: Summary) -> Answer:
     """When the optimised run is good enough."""
-    told, so = [], []
+    told = []
+    so = []
     for task, model in _pairs(summary, "unoptimised", "optimised"):
         whole = float(np.mean([run["seconds"] for run in summary.runs(task, model, "unoptimised")]))
         boxes = [box for box in summary.boxes if (box.task, box.model) == (task, model)]
@@ -370,7 +380,8 @@ def _when_good(summary: Summary, box: Box) -> float | None:
 
 def intro(summary: Summary) -> Answer:
     """Optimised G_pr beside sum and average."""
-    told, so = [], []
+    told = []
+    so = []
     for box in _boxes(summary, "unoptimised", "optimised"):
         ours = summary.over_time(box, "optimised")
         others = {n: summary.over_time(box, "unoptimised", n)[-1] for n in ("sq", "av")}

@@ -146,8 +146,10 @@ class Summary:
         for box in self.boxes:
             for setting in self.settings(box.task, box.model):
                 runs = self.runs(box.task, box.model, setting)
-                seconds, aopc = self.spent(box.task, box.model, setting), self.final(box, setting)
-                shared, wide = self.shared(box, setting), self.shared(box, setting, "unoptimised")
+                seconds = self.spent(box.task, box.model, setting)
+                aopc = self.final(box, setting)
+                shared = self.shared(box, setting)
+                wide = self.shared(box, setting, "unoptimised")
                 if not len(aopc):
                     continue
                 yield {

@@ -28,7 +28,8 @@ from anchorscope.text.read import COMPRESSIONS
 from anchorscope.text.words import clean_tweet
 
 SPLIT_SEED = 42
-SHORTEST, LONGEST = 20, 200
+SHORTEST = 20
+LONGEST = 200
 MOST_DOCUMENTS = 7000
 
 Pairs = list[tuple[str, str]]

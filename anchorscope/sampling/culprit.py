@@ -47,8 +47,12 @@ class _Watching:
     """A predictor that stops at one text."""
 
     def __init__(self, predictor: Predictor, text: str, *, asks: bool) -> None:
-        self._predictor, self._text, self._asks = predictor, text, asks
-        self.name, self.labels, self.fingerprint = predictor.name, predictor.labels, predictor.fingerprint
+        self._predictor = predictor
+        self._text = text
+        self._asks = asks
+        self.name = predictor.name
+        self.labels = predictor.labels
+        self.fingerprint = predictor.fingerprint
         self.has_probabilities = predictor.has_probabilities
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:

@@ -92,7 +92,9 @@ def draw(
     n = len(keep)
     generator = generator or KeyedGenerator()
     chances = uniforms(seed, text, stream, start, stop, 3 * n, generator)
-    kept_chance, fill, choice = chances[:, :n], chances[:, n : 2 * n], chances[:, 2 * n :]
+    kept_chance = chances[:, :n]
+    fill = chances[:, n : 2 * n]
+    choice = chances[:, 2 * n :]
     kept = _balanced(seed, text, n, start, stop, generator) if balanced else kept_chance < keep
     kept[:, list(forced)] = True
     return Draws(kept, fill, choice)
@@ -112,7 +114,8 @@ def _balanced(
     seed: int, text: str, n_words: int, start: int, stop: int, generator: KeyedGenerator
 ) -> NDArray[np.bool_]:
     """Rows ``start`` to ``stop`` of the endless table (samples, words) of balanced blocks."""
-    first, last = start // BALANCED_BLOCK, -(-stop // BALANCED_BLOCK)
+    first = start // BALANCED_BLOCK
+    last = -(-stop // BALANCED_BLOCK)
     n_columns = BALANCED_BLOCK - 1
     chances = uniforms(seed, text, BALANCED_STREAM, first, last, n_columns + BALANCED_BLOCK + 2 * n_words, generator)
     blocks = [_block(row, n_words) for row in chances]
@@ -122,9 +125,12 @@ def _balanced(
 def _block(chances: NDArray[np.float64], n_words: int) -> NDArray[np.bool_]:
     """The Hadamard matrix, its rows and columns in a random order, each word on a column and a side of it by chance."""
     n_columns = BALANCED_BLOCK - 1
-    columns, rest = chances[:n_columns], chances[n_columns:]
-    rows, rest = rest[:BALANCED_BLOCK], rest[BALANCED_BLOCK:]
-    words, sides = rest[:n_words], rest[n_words:]
+    columns = chances[:n_columns]
+    rest = chances[n_columns:]
+    rows = rest[:BALANCED_BLOCK]
+    rest = rest[BALANCED_BLOCK:]
+    words = rest[:n_words]
+    sides = rest[n_words:]
     column = columns.argsort()[words.argsort().argsort() % n_columns]
     return HADAMARD[rows.argsort()[:, None], column] ^ (sides < 0.5)
 

@@ -214,7 +214,8 @@ class _Session:
 
         A text that was seen before is not asked again; what was begun first must be called first.
         """
-        start, places = self.n_texts, self._places
+        start = self.n_texts
+        places = self._places
         new = [numbers for numbers in dict.fromkeys(texts.numbers) if numbers not in places]
         places.update(zip(new, range(start, start + len(new))))
         self.n_texts += len(new)

@@ -90,7 +90,8 @@ class OnePass:
         starts = np.cumsum([0, *(int(mask.sum()) for mask in masks)])
         rows = np.concatenate([np.arange(starts[request], starts[request + 1]) for _, _, request in asked])
         chances = np.concatenate([blocks[b].draws.fill[s][masks[request]] for b, s, request in asked])
-        numbers, start = _drawn(self._perturbator, texts, masks, rows, chances), 0
+        numbers = _drawn(self._perturbator, texts, masks, rows, chances)
+        start = 0
         for b, s, request in asked:
             stop = start + int(starts[request + 1] - starts[request])
             answers[b][s, masks[request]] = numbers[start:stop]
@@ -146,7 +147,10 @@ class Bank:
     """A few distributions a position, from half-masked passes; fresh masks draw from them."""
 
     def __init__(self, perturbator: Perturbator, *, seed: int, n_pairs: int, draw: str) -> None:
-        self._perturbator, self._seed, self._n_pairs, self._draw = perturbator, seed, n_pairs, draw
+        self._perturbator = perturbator
+        self._seed = seed
+        self._n_pairs = n_pairs
+        self._draw = draw
         self._banks: dict[str, Proposals] = {}
         self.n_passes = 0
 
@@ -174,7 +178,8 @@ class Bank:
                 start = rows.stop
 
     def _draw_fills(self, block: Block) -> Fills:
-        bank, draws = self._banks[block.text], block.draws
+        bank = self._banks[block.text]
+        draws = block.draws
         choice = draws.choice if self._draw == "position" else np.broadcast_to(draws.choice[:, :1], draws.choice.shape)
         samples, positions = np.nonzero(~draws.kept)
         rows = positions * self._n_pairs + (choice[samples, positions] * self._n_pairs).astype(np.intp)
@@ -251,7 +256,8 @@ def _places(n_words: int) -> NDArray[np.intp]:
     ([0, 1, 31], True)
     """
     from_start = np.arange(n_words)
-    from_end, middle = from_start[::-1], PLACES // 2 - 1
+    from_end = from_start[::-1]
+    middle = PLACES // 2 - 1
     return np.where(from_start <= from_end, np.minimum(from_start, middle), PLACES - 1 - np.minimum(from_end, middle))
 
 

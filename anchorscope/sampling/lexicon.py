@@ -88,7 +88,8 @@ class Lexicon:
 
     def _written(self, documents: Sequence[Words], numbers: NDArray[np.int32]) -> list[bytes]:
         """The texts of (samples, words of all documents), written out and cut at their spaces."""
-        texts, start = [], 0
+        texts = []
+        start = 0
         for words in documents:
             texts += compose(words, self._stretches.read(numbers[:, start : start + len(words)]))
             start += len(words)
@@ -114,8 +115,10 @@ class Lexicon:
     def _joined(self, gaps: tuple[str, ...], numbers: NDArray[np.int32]) -> NDArray[np.int32]:
         """Words that touch (samples, places, words) as stretches, with NOTHING for those that two of them share."""
         n_samples, n_places, n_words = numbers.shape
-        known, size = self._touching.setdefault(gaps, {}), n_words * numbers.itemsize
-        data, nothing = numbers.tobytes(), np.int32(NOTHING).tobytes()
+        known = self._touching.setdefault(gaps, {})
+        size = n_words * numbers.itemsize
+        data = numbers.tobytes()
+        nothing = np.int32(NOTHING).tobytes()
         rows = [data[number * size : (number + 1) * size] for number in range(n_samples * n_places)]
         for row in {*rows}.difference(known):
             written = [self._stretches.written[number] for number in memoryview(row).cast("i")]
@@ -134,7 +137,8 @@ class _Stretches(dict[str, int]):
     def __init__(self, own: Iterable[str]) -> None:
         self.written = [*dict.fromkeys(own)]
         super().__init__(zip(self.written, range(len(self.written))))
-        self._n_own, self.n_characters = len(self.written), 0
+        self._n_own = len(self.written)
+        self.n_characters = 0
 
     def __missing__(self, stretch: str) -> int:
         self[stretch] = number = len(self.written)
@@ -156,7 +160,8 @@ class _Stretches(dict[str, int]):
         """Forget all but its own."""
         for stretch in self.written[self._n_own :]:
             del self[stretch]
-        self.written, self.n_characters = self.written[: self._n_own], 0
+        self.written = self.written[: self._n_own]
+        self.n_characters = 0
 
 
 def _stretches_of(words: Words) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -168,13 +173,15 @@ def _stretches_of(words: Words) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     if words.gaps == ("", *" " * (len(words) - 1), ""):  # as most are
         yield from ((position, position + 1, BETWEEN_SPACES) for position in range(len(words)))
         return
-    begin, gaps = 0, []
+    begin = 0
+    gaps = []
     for position, gap in enumerate(words.gaps):
         first, *more = gap.split(" ")
         gaps.append(first)
         for behind in more:
             yield begin, position, tuple(gaps)
-            begin, gaps = position, [behind]
+            begin = position
+            gaps = [behind]
     yield begin, len(words), tuple(gaps)
 
 
@@ -189,7 +196,8 @@ def _laid_out(
     columns: list[int] = []
     firsts: list[int] = []
     touching: dict[tuple[str, ...], list[tuple[int, int]]] = {}
-    start, width = 0, sum(map(len, documents))
+    start = 0
+    width = sum(map(len, documents))
     for words in documents:
         firsts.append(len(columns))
         for begin, end, gaps in _stretches_of(words):

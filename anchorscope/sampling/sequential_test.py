@@ -94,8 +94,10 @@ def one_step_bounds(mean: Floats, level: Floats) -> tuple[Floats, Floats]:
     (0.4, 0.6)
     """
     reach = np.sqrt(level / 2)
-    low, high = np.maximum(mean - reach, 0.0), np.minimum(mean + reach, 1.0)
-    half_low, half_high = (low + mean) / 2, (high + mean) / 2
+    low = np.maximum(mean - reach, 0.0)
+    high = np.minimum(mean + reach, 1.0)
+    half_low = (low + mean) / 2
+    half_high = (high + mean) / 2
     return (
         np.where(kl_bernoulli(mean, half_low) > level, half_low, low),
         np.where(kl_bernoulli(mean, half_high) > level, half_high, high),
@@ -106,7 +108,8 @@ def _kl(
     test: SequentialTest, agreements: Counts, samples: Counts, mean: Floats, above: NDArray[np.bool_], tau: Floats
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     level = np.log(1 / test.delta) / np.maximum(samples, 1)
-    floor, ceiling = np.maximum(tau - test.epsilon, 0.0), np.minimum(tau + test.epsilon, 1.0)
+    floor = np.maximum(tau - test.epsilon, 0.0)
+    ceiling = np.minimum(tau + test.epsilon, 1.0)
     low_unsure = kl_bernoulli(mean, floor) < level
     high_unsure = kl_bernoulli(mean, ceiling) <= level
     return np.where(above, low_unsure, high_unsure), above
@@ -123,7 +126,8 @@ def _kl_one_step(
 def _sprt(
     test: SequentialTest, agreements: Counts, samples: Counts, mean: Floats, above: NDArray[np.bool_], tau: Floats
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    p0, p1 = np.maximum(tau - test.epsilon, LEAST_POINT), tau + SPRT_RISE * (1 - tau)
+    p0 = np.maximum(tau - test.epsilon, LEAST_POINT)
+    p1 = tau + SPRT_RISE * (1 - tau)
     ratio = agreements * np.log(p1 / p0) + (samples - agreements) * np.log((1 - p1) / (1 - p0))
     return np.abs(ratio) < np.log(1 / test.delta), ratio > 0
 

@@ -123,7 +123,8 @@ class Stream:
 
     def _write(self, rows: NDArray[np.intp], sums: _SampleSums, decisions: NDArray[np.int8]) -> None:
         """The tests of some rows end with these sums: by their decision or, at the cap (0), by the mean."""
-        found, by_mean = self.found, sums.reaches(self.thresholds[rows])
+        found = self.found
+        by_mean = sums.reaches(self.thresholds[rows])
         found.anchor[rows] = np.where(decisions == 0, by_mean, decisions > 0)
         found.decided[rows] = decisions != 0
         found.agreements[rows] = sums.agreements
@@ -153,7 +154,8 @@ def read_samples(opened: Sequence[Stream], present: Bools, rows: Floats, test: S
         return
     end = 0
     for stream, answers in zip(opened, rows):
-        start, end = end, end + stream.n_words()
+        start = end
+        end = end + stream.n_words()
         stream.extend(present[:, start:end], answers)
         stream.close_decided(test)
 
@@ -178,7 +180,8 @@ def _read_all_at_once(opened: Sequence[Stream], present: Bools, rows: Floats) ->
     )
     end = 0
     for stream, size in zip(opened, sizes):
-        start, end = end, end + size
+        start = end
+        end = end + size
         stream.close(columns[start:end])
 
 
@@ -223,8 +226,10 @@ class _SampleSums:
     def of(cls, reads: Bools, agreed: Bools, probability: Floats) -> _SampleSums:
         """Of samples: which are read, which agree, and the label's probability in each; all (samples, tests)."""
         n_kept = reads.sum(axis=0)
-        kept_each, squared = np.where(reads, probability, 0.0), probability**2
-        kept, kept_squared = kept_each.sum(axis=0), np.where(reads, squared, 0.0).sum(axis=0)
+        kept_each = np.where(reads, probability, 0.0)
+        squared = probability**2
+        kept = kept_each.sum(axis=0)
+        kept_squared = np.where(reads, squared, 0.0).sum(axis=0)
         return cls(
             n_kept=n_kept,
             n_replaced=len(reads) - n_kept,
@@ -277,7 +282,8 @@ class _CumulativeSums:
     @classmethod
     def of(cls, reads: Bools, rows: Floats, label: int) -> _CumulativeSums:
         """Sum up the samples that each test reads; ``rows`` (samples, labels) is what the model says."""
-        agreed, probability = rows.argmax(axis=1) == label, rows[:, label]
+        agreed = rows.argmax(axis=1) == label
+        probability = rows[:, label]
         return cls(
             reads=reads,
             n_kept=np.cumsum(reads, axis=0),
@@ -298,7 +304,8 @@ class _CumulativeSums:
 
     def at(self, samples: NDArray[np.intp], tests: NDArray[np.intp]) -> _SampleSums:
         """The sums of some tests, each after its own sample."""
-        kept, kept_squared = self.kept[samples, tests], self.kept_squared[samples, tests]
+        kept = self.kept[samples, tests]
+        kept_squared = self.kept_squared[samples, tests]
         n_kept = self.n_kept[samples, tests]
         return _SampleSums(
             n_kept=n_kept,

@@ -92,7 +92,8 @@ def _total_interval(tally: Tally, alpha: float) -> Interval:
 
 def _excess_interval(tally: Tally, alpha: float) -> Interval:
     """An open value moves its word's total by 1 at most, and the background by 1 / T."""
-    r, n = tally.untested, tally.occurrences
+    r = tally.untested
+    n = tally.occurrences
     reach = r + n * ratio(r.sum(axis=1, keepdims=True), n.sum(axis=1, keepdims=True))
     return excess(tally) - reach, excess(tally) + reach
 
@@ -102,7 +103,9 @@ def _sq_interval(tally: Tally, alpha: float) -> Interval:
 
 
 def _av_interval(tally: Tally, alpha: float) -> Interval:
-    a, r, n = tally.anchors, tally.untested, tally.occurrences
+    a = tally.anchors
+    r = tally.untested
+    n = tally.occurrences
     return ratio(a, n), ratio(a + r, n)
 
 

@@ -31,7 +31,8 @@ def h(tally: Tally, alpha: float = 0.5) -> Scores:
     if not has_anchor.any():
         return roots
     entropies = np.round(entropy(roots), ENTROPY_DIGITS)
-    low, high = entropies[has_anchor].min(), entropies[has_anchor].max()
+    low = entropies[has_anchor].min()
+    high = entropies[has_anchor].max()
     factor = 1 - (entropies - low) / (high - low) if high > low else np.ones_like(entropies)
     return np.where(has_anchor, factor, 0.0) * roots
 
@@ -54,15 +55,19 @@ def optimistic_roots(tally: Tally, alpha: float) -> tuple[Scores, Scores]:
 
 def interval(tally: Tally, alpha: float) -> Interval:
     """The interval of h, through the intervals of every word's entropy and of H_min and H_max."""
-    a, r = tally.anchors, tally.untested
-    low, high = np.sqrt(a), np.sqrt(a + r)
-    has_anchor, may_have = low.sum(axis=0) > 0, high.sum(axis=0) > 0
+    a = tally.anchors
+    r = tally.untested
+    low = np.sqrt(a)
+    high = np.sqrt(a + r)
+    has_anchor = low.sum(axis=0) > 0
+    may_have = high.sum(axis=0) > 0
     if not may_have.any():
         return low, high
     if not (r > 0).any():  # all is known: H_max = H_min makes the factor 1
         exact = h(replace(Tally.zero(*a.shape), anchors=a))
         return exact, exact
-    least, greatest = _least_entropy(low, high), _greatest_entropy(low, high)
+    least = _least_entropy(low, high)
+    greatest = _greatest_entropy(low, high)
     min_low = least[may_have].min()
     min_high = greatest[has_anchor].min() if has_anchor.any() else np.log(len(a))
     max_low = least[has_anchor].max() if has_anchor.any() else 0.0

@@ -138,7 +138,8 @@ class LabelForecast:
     def shown_interval(self) -> tuple[Floats, Floats]:
         """The contenders' intervals in the scale of the scores that are shown."""
         of_all = self._scores(self.estimates[None], np.arange(len(self._n)))
-        low, high = self.forecast.low, self.forecast.high
+        low = self.forecast.low
+        high = self.forecast.high
         return self._additive.shown(low, of_all), self._additive.shown(high, of_all)
 
     def _scores(self, drawn: Floats, words: NDArray[np.intp], *, alone: bool = False) -> Floats:

@@ -40,7 +40,8 @@ DEVIATIONS: Floats = np.exp2(np.arange(-6.0, 3.0))
 SHARE_WORDS = 0.5
 """The words that each kind has before any is looked at."""
 
-FITS, EM_STEPS = 4, 40
+FITS = 4
+EM_STEPS = 40
 """How often the prior is fitted to its own kinds, and the steps in which their shares are found each time."""
 
 
@@ -110,7 +111,8 @@ def pooled_prior(sums: Sums) -> Prior:
 
 def _fitted(prior: Prior, known: Sums, within: float) -> Prior:
     """The prior under which words, each in part of every kind, are likeliest: expectation and maximisation."""
-    likelihood, share = _likelihood(known, prior), prior.share
+    likelihood = _likelihood(known, prior)
+    share = prior.share
     for _ in range(EM_STEPS):
         n_words = share * (likelihood.T @ (1 / (likelihood @ share)))
         share = (n_words + SHARE_WORDS) / (len(likelihood) + SHARE_WORDS * len(share))
@@ -127,8 +129,12 @@ def _fitted(prior: Prior, known: Sums, within: float) -> Prior:
 
 def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int = N_DRAWS) -> Floats:
     """Draws (n, words) of every word's total over all its documents."""
-    m, s, left, shape = sums.tested, sums.total, sums.left, (n, len(sums.tested))
-    chance, kind = generator.random(shape), np.zeros(shape, np.int8)
+    m = sums.tested
+    s = sums.total
+    left = sums.left
+    shape = (n, len(sums.tested))
+    chance = generator.random(shape)
+    kind = np.zeros(shape, np.int8)
     for reached in np.cumsum(_kinds(sums, prior), axis=1).T[:-1]:
         kind += chance > reached
     spread = prior.spread[kind]
@@ -146,7 +152,8 @@ def expected_totals(sums: Sums, prior: Prior) -> tuple[Floats, Floats]:
     """
     tested = np.flatnonzero(sums.tested)
     met = sums.of(tested)
-    kinds, variances = _kinds(met, prior), _variances(met, prior)
+    kinds = _kinds(met, prior)
+    variances = _variances(met, prior)
     precision = 1 / prior.spread + met.tested[:, None] / variances
     means = (prior.centre / prior.spread + met.total[:, None] / variances) / precision
     mu, of_mu, within = (

@@ -96,7 +96,9 @@ def inverse_interval(tally: Tally, alpha: float) -> Interval:
 
 def anchor_probability_interval(tally: Tally, alpha: float) -> Interval:
     """The interval of q~, before smoothing."""
-    a, b, r = tally.anchors, tally.non_anchors, tally.untested
+    a = tally.anchors
+    b = tally.non_anchors
+    r = tally.untested
     total, least, most = (x.sum(axis=1, keepdims=True) for x in (tally.occurrences, a, a + r))
     penalty = 1 / alpha - 1
     high = ratio(a + r, least + r) / alpha - penalty * ratio(b, total - least - r)
@@ -134,13 +136,18 @@ def may_beat(tally: Tally, label: int, alpha: float) -> MayBeat:
 
 def advantage(tally: Tally, label: int, v: int, alpha: float) -> Scores:
     """For every word w the most that w can lead v by, in counts: the maximum of A_w - A_v - kappa (n_w - n_v)."""
-    a, n, r = tally.anchors[label], tally.occurrences[label], tally.untested[label]
-    total, least, most = n.sum(), a.sum(), (a + r).sum()
+    a = tally.anchors[label]
+    n = tally.occurrences[label]
+    r = tally.untested[label]
+    total = n.sum()
+    least = a.sum()
+    most = (a + r).sum()
 
     def kappa(t: NDArray[np.generic] | float) -> Scores:
         return ratio((1 - alpha) * np.asarray(t), total - alpha * np.asarray(t))
 
-    lead, difference = a + r - a[v], n - n[v]
+    lead = a + r - a[v]
+    difference = n - n[v]
     exact = lead - np.where(difference >= 0, kappa(least + r), kappa(np.full(len(n), most - r[v]))) * difference
     sound = np.maximum(lead - kappa(np.float64(least)) * difference, lead - kappa(np.float64(most)) * difference)
     gap: Scores = np.where(np.abs(difference) <= (1 - alpha) * total, exact, sound)

@@ -51,7 +51,9 @@ class Tally:
         self, labels: Counts, terms: Counts, anchor: NDArray[np.bool_], value: NDArray[np.float64] | None = None
     ) -> Tally:
         """This tally and one verdict for each (label, term) pair."""
-        anchors, non_anchors, values = self.anchors.copy(), self.non_anchors.copy(), self.values.copy()
+        anchors = self.anchors.copy()
+        non_anchors = self.non_anchors.copy()
+        values = self.values.copy()
         np.add.at(anchors, (labels[anchor], terms[anchor]), 1)
         np.add.at(non_anchors, (labels[~anchor], terms[~anchor]), 1)
         if value is not None:
@@ -89,7 +91,8 @@ def ranking(scores: Scores, occurrences: Counts, n: int | None = None) -> NDArra
     values = -np.round(scores[present], 14)
     if n is not None and 0 < n < len(present):
         ahead = values <= np.partition(values, n - 1)[n - 1]  # the n best, and those level with the last of them
-        present, values = present[ahead], values[ahead]
+        present = present[ahead]
+        values = values[ahead]
     return present[np.lexsort((present, -occurrences[present], values))][:n]
 
 

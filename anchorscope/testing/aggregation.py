@@ -27,7 +27,8 @@ def has_what_the_contract_names(make: Make) -> None:
 
 def scores_every_label_and_term(make: Make) -> None:
     """(labels, terms), finite, whatever was counted; nothing counted included."""
-    one, generator = make(), np.random.default_rng(0)
+    one = make()
+    generator = np.random.default_rng(0)
     for tally in (Tally.zero(2, 3), *(random_tally(generator, complete=bool(i % 2)) for i in range(CORPORA))):
         scores = one.score(tally, 0.5)
         assert scores.shape == tally.anchors.shape
@@ -36,16 +37,19 @@ def scores_every_label_and_term(make: Make) -> None:
 
 def leaves_the_tally_as_it_is(make: Make) -> None:
     """A score is a function: the same tally gives the same score, and stays."""
-    one, tally = make(), random_tally(np.random.default_rng(1), complete=True)
+    one = make()
+    tally = random_tally(np.random.default_rng(1), complete=True)
     before = [getattr(tally, name).copy() for name in tally.__slots__]
-    first, second = one.score(tally, 0.5), one.score(tally, 0.5)
+    first = one.score(tally, 0.5)
+    second = one.score(tally, 0.5)
     assert np.array_equal(first, second)
     assert all(np.array_equal(old, getattr(tally, name)) for old, name in zip(before, tally.__slots__))
 
 
 def holds_the_final_score_in_its_interval(make: Make) -> None:
     """However the open occurrences turn out; where it has no interval, there is nothing to hold."""
-    one, generator = make(), np.random.default_rng(2)
+    one = make()
+    generator = np.random.default_rng(2)
     for _ in range(CORPORA if one.is_bounded else 0):
         tally = random_tally(generator, complete=False)
         low, high = one.interval(tally, 0.5)
@@ -55,7 +59,8 @@ def holds_the_final_score_in_its_interval(make: Make) -> None:
 
 def reads_totals_as_it_reads_tallies(make: Make) -> None:
     """Where it can race: the scores of the true totals are the scores of the complete tally, in its own scale."""
-    one, generator = make(), np.random.default_rng(3)
+    one = make()
+    generator = np.random.default_rng(3)
     if one.additive is None:
         return
     tally = random_tally(generator, complete=True)

@@ -34,7 +34,8 @@ class WeightPredictor:
     has_probabilities = True
 
     def __init__(self, weights: Mapping[str, float], bias: float = 0.0) -> None:
-        self.weights, self.bias = dict(weights), bias
+        self.weights = dict(weights)
+        self.bias = bias
         self.name = "weights"
         self.fingerprint = repr((sorted(self.weights.items()), bias))
 

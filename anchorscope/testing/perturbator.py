@@ -54,14 +54,16 @@ def proposes_a_distribution_for_every_masked_word(make: Make) -> None:
 
 def does_not_look_under_a_mask(make: Make) -> None:
     """Another word under the mask changes nothing."""
-    fitted, mask = _fitted(make), [np.array([False, True, False])]
+    fitted = _fitted(make)
+    mask = [np.array([False, True, False])]
     one = fitted.propose([split("the cat sat")], mask)
     assert_same(fitted, one, fitted.propose([split("the dog sat")], mask))
 
 
 def answers_alike_whatever_stands_beside_a_text(make: Make) -> None:
     """The proposals of a text do not depend on its batch."""
-    fitted, masks = _fitted(make), masks_for(TEXTS, 0.5)
+    fitted = _fitted(make)
+    masks = masks_for(TEXTS, 0.5)
     together = fitted.propose(TEXTS, masks)
     alone = [fitted.propose([text], [mask]) for text, mask in zip(TEXTS, masks) if mask.any()]
     width = together.words.shape[1]
@@ -71,7 +73,8 @@ def answers_alike_whatever_stands_beside_a_text(make: Make) -> None:
 
 def two_that_saw_the_same_agree(make: Make) -> None:
     """The order of the texts is no matter, and the fingerprint is that of what was learnt."""
-    one, other = make(), make()
+    one = make()
+    other = make()
     one.fit(TEXTS)
     other.fit(TEXTS[::-1])
     assert one.fingerprint == other.fingerprint

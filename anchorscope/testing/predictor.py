@@ -19,7 +19,8 @@ Make = Callable[[], Predictor]
 
 def has_what_the_contract_names(make: Make) -> None:
     """A name, labels, a fingerprint that stays, and whether it knows probabilities."""
-    predictor, again = make(), make()
+    predictor = make()
+    again = make()
     assert isinstance(predictor, Predictor)
     assert isinstance(predictor.name, str) and predictor.name
     assert len(predictor.labels) >= 2 and len(set(predictor.labels)) == len(predictor.labels)
@@ -41,7 +42,8 @@ def answers_a_distribution_a_text(make: Make) -> None:
 
 def answers_alike_whatever_stands_beside_a_text(make: Make) -> None:
     """The row of a text does not depend on its batch, on the order, or on what was asked before."""
-    predictor, texts = make(), [*TEXTS[:8], *ODD]
+    predictor = make()
+    texts = [*TEXTS[:8], *ODD]
     rows = np.asarray(predictor.predict(texts))
     alone = np.concatenate([predictor.predict([text]) for text in texts])
     backwards = np.asarray(predictor.predict(texts[::-1]))[::-1]

@@ -41,7 +41,8 @@ def asks_for_each_occurrence_once_and_ends(make: Make) -> None:
 
 def plans_the_same_from_the_same(make: Make) -> None:
     """Its plan is a function of what was counted, so that an interrupted run goes on."""
-    one, other = _played(make), _played(make)
+    one = _played(make)
+    other = _played(make)
     assert len(one) == len(other)
     assert all(np.array_equal(a.occurrences, b.occurrences) for a, b in zip(one, other))
 
@@ -64,7 +65,8 @@ def _played(make: Make) -> list[Round]:
     chosen = work.settings()
     collection = work.collection(chosen)
     strategy = make(collection, chosen)
-    ledger, rounds = Ledger(collection, strategy, chosen.empty_anchor_rule), []
+    ledger = Ledger(collection, strategy, chosen.empty_anchor_rule)
+    rounds = []
     while (round_ := strategy.next_round(ledger.tally)) is not None:
         rounds.append(round_)
         assert len(rounds) <= MOST_ROUNDS, "it does not end"

@@ -73,7 +73,8 @@ def units(n: int = 6) -> list[Unit]:
 def random_tally(generator: np.random.Generator, n_labels: int = 2, n_terms: int = 6, *, complete: bool) -> Tally:
     """Counts as a run may have them: complete, or with occurrences that are not tested yet."""
     shape = (n_labels, n_terms)
-    anchors, non_anchors = generator.integers(0, 5, shape), generator.integers(0, 5, shape)
+    anchors = generator.integers(0, 5, shape)
+    non_anchors = generator.integers(0, 5, shape)
     open_ = np.zeros(shape, np.int64) if complete else generator.integers(0, 4, shape)
     return Tally(
         anchors=anchors,

@@ -79,7 +79,8 @@ def read_files(
     sources = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not sources:
         raise DocumentsError("No file was named; name at least one, or - for standard input.")
-    columns, codec = _Columns(text_column, label_column), _check_encoding(encoding)
+    columns = _Columns(text_column, label_column)
+    codec = _check_encoding(encoding)
     files = [_File.find(source) for source in sources]
     rows = (row for file in files for row in file.rows(columns, codec))
     return _collect(rows, source=", ".join(sources), clean=clean)
@@ -350,10 +351,12 @@ class _ZstdStream(io.RawIOBase):
             import zstandard
         except ImportError as error:
             raise MissingPackageError("zstandard", "zstd", "reading .zst files") from error
-        self._compressed, self._error = compressed, zstandard.ZstdError
+        self._compressed = compressed
+        self._error = zstandard.ZstdError
         self._new_frame = zstandard.ZstdDecompressor().decompressobj
         self._frame: Any = None
-        self._input, self._output = b"", memoryview(b"")
+        self._input = b""
+        self._output = memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -367,7 +370,8 @@ class _ZstdStream(io.RawIOBase):
                 return 0
             self._decompress()
         n_bytes = min(len(buffer), len(self._output))
-        buffer[:n_bytes], self._output = self._output[:n_bytes], self._output[n_bytes:]
+        buffer[:n_bytes] = self._output[:n_bytes]
+        self._output = self._output[n_bytes:]
         return n_bytes
 
     def _decompress(self) -> None:
@@ -376,7 +380,8 @@ class _ZstdStream(io.RawIOBase):
             self._output = memoryview(frame.decompress(self._input))
         except self._error as error:
             raise OSError(error) from error
-        self._input, self._frame = frame.unused_data, None if frame.eof else frame
+        self._input = frame.unused_data
+        self._frame = None if frame.eof else frame
 
 
 FORMATS: dict[str, Callable[[Any, str, _Columns, str], Rows]] = {

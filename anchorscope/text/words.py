@@ -28,7 +28,9 @@ from anchorscope.errors import UnknownNameError
 from anchorscope.text.rule import are_one, has_term, pieces
 from anchorscope.types import Words
 
-AS_IS, CAPITALISED, CAPITALS = 0, 1, 2
+AS_IS = 0
+CAPITALISED = 1
+CAPITALS = 2
 """How a word is written, for a fill that has no capitals of its own."""
 
 STOP_WORDS = ("none", "short", "nltk")
@@ -62,7 +64,8 @@ def spans(words: Words) -> list[tuple[int, int]]:
     >>> spans(split("so good!"))
     [(0, 2), (3, 7), (7, 8)]
     """
-    found, end = [], 0
+    found = []
+    end = 0
     for gap, word in zip(words.gaps, words.words, strict=False):
         start = end + len(gap)
         end = start + len(word)
@@ -123,7 +126,9 @@ def stretches(words: Sequence[str], gaps: Sequence[str]) -> list[str]:
     >>> stretches(["good", ",", "film", "fan"], ["(", "", "", "", ")"])
     ['(good,film', 'fan)']
     """
-    found, text, last = [], gaps[0], ""
+    found = []
+    text = gaps[0]
+    last = ""
     for word, gap in zip(words, gaps[1:], strict=True):
         if last and are_one(last, word):
             found.append(text)
@@ -195,7 +200,8 @@ def stop_words(name: str) -> frozenset[str]:
 def _fill(words: Sequence[str], gaps: Sequence[str], tight: Iterable[int]) -> str:
     """Words between gaps; ``tight`` are the positions without a gap before them, where words may run together."""
     pieces = [""] * (len(words) + len(gaps))
-    pieces[::2], pieces[1::2] = gaps, words
+    pieces[::2] = gaps
+    pieces[1::2] = words
     for position in tight:
         if are_one(words[position - 1], words[position]):
             pieces[2 * position] = " "

@@ -20,7 +20,8 @@ from review_run import review_run
 from anchorscope.demo import Reviews, reviews, train
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import as_predictor
-from anchorscope.report.live import LiveRun, UntilStopped, make_server
+from anchorscope.report.live import LiveRun, UntilStopped
+from anchorscope.report.server import make_server
 from anchorscope.run import Run
 from anchorscope.settings import preset
 from anchorscope.text.read import read_texts
