@@ -27,8 +27,8 @@ from anchorscope.errors import RunFolderError
 GIGABYTE = 1 << 30
 
 
-def read_regular(path: Path, *, at_most: int = GIGABYTE) -> bytes:
-    """The bytes of a regular file; whatever else lies there is refused, and so is a file that is larger.
+def read_regular(path: Path, *, at_most: int = GIGABYTE, first: int | None = None) -> bytes:
+    """The bytes of a regular file, or the first of them; whatever else lies there is refused, and so is a larger file.
 
     A missing file raises the usual FileNotFoundError.
     """
@@ -36,7 +36,7 @@ def read_regular(path: Path, *, at_most: int = GIGABYTE) -> bytes:
         size = os.fstat(file.fileno()).st_size
         if size > at_most:
             raise RunFolderError(f"{path} has {size:,} bytes, and no file of a run has more than {at_most:,}.")
-        return file.read(at_most + 1)[:at_most]
+        return file.read(at_most if first is None else first)
 
 
 def _opened(path: Path) -> int:
@@ -61,6 +61,8 @@ def refuse_irregular(path: Path) -> bool:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
         return False
+    except OSError as error:
+        raise RunFolderError(f"{path} cannot be looked at ({error.strerror}); choose another place.") from error
     if not stat.S_ISREG(mode):
         raise _no_file(path)
     return True
@@ -71,14 +73,7 @@ def write_whole(path: Path, text: str, *, is_ours: Callable[[bytes], bool]) -> N
 
     ``is_ours`` is given the first bytes of what lies there. What the disk refuses is the usual OSError.
     """
-    if refuse_irregular(path):
-        with open(_opened(path), "rb") as file:
-            before = file.read(HEAD)
-        if not is_ours(before):
-            raise RunFolderError(
-                f"{path} is there already, and it is no file that a run has written; move it away, or choose another "
-                "place."
-            )
+    refuse_foreign(path, is_ours)
     descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
         with open(descriptor, "w", encoding="utf-8", newline="") as file:
@@ -91,7 +86,15 @@ def write_whole(path: Path, text: str, *, is_ours: Callable[[bytes], bool]) -> N
         raise
 
 
-HEAD = 1 << 16
+def refuse_foreign(path: Path, is_ours: Callable[[bytes], bool]) -> None:
+    """Refuse a file that would have to be overwritten and is not ours; nothing there is no harm."""
+    if refuse_irregular(path) and not is_ours(read_regular(path, at_most=1 << 62, first=HEAD)):
+        raise RunFolderError(
+            f"{path} is there already, and it is no file that a run has written; move it away, or choose another place."
+        )
+
+
+HEAD = 1 << 12
 """The bytes by which a file is known to be ours."""
 
 

@@ -10,7 +10,6 @@ kind that was not looked at.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
@@ -23,12 +22,16 @@ from numpy.typing import NDArray
 
 from anchorscope import registry
 from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
+from anchorscope.files import read_regular, write_whole
 from anchorscope.planning.plan import Standing
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import Cost, Explanation, Snapshot, Term
 
 SCHEMA = 1
 FILE = "result.json"
+
+LARGEST = 1 << 28
+"""Bytes that no result has."""
 
 FEW_DOCUMENTS = 10
 """Of fewer documents a label's terms do not say much."""
@@ -80,12 +83,9 @@ class Result:
     def save(self, folder: Path) -> Path:
         """Write ``result.json`` whole or not at all."""
         path = folder / FILE
-        draft = folder / (FILE + ".part")
         try:
-            draft.write_text(self.to_json(), encoding="utf-8")
-            os.replace(draft, path)
+            write_whole(path, self.to_json(), is_ours=is_result)
         except OSError as error:
-            draft.unlink(missing_ok=True)
             raise StorageError(
                 f"{path} cannot be written ({error.strerror}); make room, then go on with --resume."
             ) from error
@@ -96,7 +96,7 @@ class Result:
         """The result in a run folder."""
         path = folder / FILE
         try:
-            values = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+            values = json.loads(read_regular(path, at_most=LARGEST).decode("utf-8"), parse_constant=_refuse_constant)
             if values["schema"] != SCHEMA:
                 raise RunFolderError(f"{path} has schema {values['schema']}, this version reads {SCHEMA}.")
             return cls(
@@ -288,6 +288,11 @@ def _number(value: Any) -> float:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON")
+
+
+def is_result(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of a ``result.json``."""
+    return head.startswith(b'{\n  "schema": ')
 
 
 def json_schema() -> dict[str, Any]:

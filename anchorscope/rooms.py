@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-VALUES = ("types", "errors", "registry")
-"""What every room may import: the values that travel, what can go wrong, and who stands behind a name."""
+VALUES = ("types", "errors", "registry", "files")
+"""What every room may import: the values that travel, what can go wrong, who stands behind a name, and careful files."""
 
 
 @dataclass(frozen=True, slots=True)

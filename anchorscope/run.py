@@ -29,10 +29,12 @@ import numpy as np
 from anchorscope import registry
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, RunFolderError
+from anchorscope.files import refuse_foreign, refuse_irregular
 from anchorscope.journal import evidence
 from anchorscope.journal.columns import measurements_in, rows_of
 from anchorscope.journal.database import FILE
 from anchorscope.journal.identity import differences
+from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal, refuse_busy
 from anchorscope.planning.collection import (
@@ -48,7 +50,7 @@ from anchorscope.planning.collection import (
 from anchorscope.planning.ledger import Ledger
 from anchorscope.planning.plan import Round, Strategy
 from anchorscope.result import FILE as RESULT
-from anchorscope.result import Result, explanation
+from anchorscope.result import Result, explanation, is_result
 from anchorscope.sampling.culprit import unit_of
 from anchorscope.sampling.engine import Engine
 from anchorscope.scoring.aggregations import aggregation
@@ -397,16 +399,20 @@ def refuse_existing(folder: Path | None, resume: bool) -> None:
     """A run folder that exists is not written to without being asked, and not while another process does."""
     if folder is None:
         return
+    if "\0" in str(folder):
+        raise RunFolderError(f"{str(folder)!r} is no path: it holds a NUL character; choose another --out.")
     if folder.exists() and not folder.is_dir():
         raise RunFolderError(f"{folder} is a file; --out takes the folder of a run.")
-    if (folder / FILE).exists() and not resume:
+    if refuse_irregular(folder / FILE) and not resume:
         raise RunFolderError(f"There is a run in {folder} already; go on with --resume, or choose another --out.")
+    refuse_planted(folder)
+    refuse_foreign(folder / RESULT, is_result)
     refuse_busy(folder)
 
 
 def is_finished(folder: Path) -> bool:
     """Whether the run in a folder has a result and nothing left to do."""
-    if not (folder / FILE).exists() or not (folder / RESULT).exists():
+    if not refuse_irregular(folder / FILE) or not refuse_irregular(folder / RESULT):
         return False
     try:
         return Result.load(folder).finished

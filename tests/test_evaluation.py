@@ -351,7 +351,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def asked(*argv: object) -> int:
     from anchorscope.cli import main
 
-    return main(["evaluate", *map(str, argv)])
+    return main(["evaluate", "--yes", *map(str, argv)])
 
 
 def test_the_command_finds_documents_and_model_again(command: Path, capsys: pytest.CaptureFixture[str]) -> None:

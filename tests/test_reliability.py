@@ -21,7 +21,7 @@ from anchorscope.journal import writer
 from anchorscope.journal.columns import ROW, packed, unpacked
 from anchorscope.journal.database import FILE
 from anchorscope.journal.reader import RunReader
-from anchorscope.journal.writer import Journal
+from anchorscope.journal.writer import LOCK, Journal
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import load_predictor
 from anchorscope.report.page import write_report
@@ -129,14 +129,14 @@ def test_a_round_that_does_not_fit_the_plan_is_refused(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_is_said_and_the_run_goes_on_later(tmp_path: Path, monkeypatch) -> None:
     """SQLite is told that the file may not grow; what was written before stays."""
-    opened, texts = writer._open, reviews(150)
+    opened, texts = writer.open_for_writing, reviews(150)
 
     def nearly_full(folder: Path) -> sqlite3.Connection:
         db = opened(folder)
         db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0] + 5}")
         return db
 
-    monkeypatch.setattr(writer, "_open", nearly_full)
+    monkeypatch.setattr(writer, "open_for_writing", nearly_full)
     with pytest.raises(StorageError, match=r"cannot be written \(database or disk is full\).*--resume"):
         finish(make_run(texts, folder=tmp_path / "run"))
     monkeypatch.undo()
@@ -157,7 +157,7 @@ def test_no_half_file_is_left_behind(write: str, tmp_path: Path, monkeypatch) ->
     with pytest.raises(StorageError, match="No space left on device"):
         finish(make_run(folder=tmp_path)) if write == "result" else write_report(tmp_path)
     before = {result.FILE} if write == "report" else set()
-    assert {path.name for path in tmp_path.iterdir()} == {FILE, "lock"} | before
+    assert {path.name for path in tmp_path.iterdir()} == {FILE, LOCK} | before
 
 
 def full(*_: object) -> None:

@@ -31,10 +31,41 @@ TOLERANCE = 1e-3
 """How far from 1 a row may sum: what half precision and printed digits lose, and no more."""
 
 
-def answered(ask: Callable[[Any], Any], texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
+class Columns:
+    """The columns that a model's answers name: a table says itself what they are, and has to go on saying so.
+
+    >>> import pandas
+    >>> columns = Columns()
+    >>> columns.check(pandas.DataFrame([[0.2, 0.8]], columns=[0, 1]))
+    >>> columns.check(pandas.DataFrame([[0.8, 0.2]], columns=[1, 0]))
+    Traceback (most recent call last):
+    anchorscope.errors.ModelError: The model's columns were 0, 1 and are now 1, 0: they would be read as other labels; \
+put them into one order.
+    """
+
+    def __init__(self) -> None:
+        self._first: list[str] | None = None
+
+    def check(self, rows: Any) -> None:
+        """Refuse an answer whose columns are others than those of the first one, or stand in another order."""
+        names = _column_names(rows)
+        if names is None:
+            return
+        if self._first is None:
+            self._first = names
+        if names != self._first:
+            raise ModelError(
+                f"The model's columns were {', '.join(self._first)} and are now {', '.join(names)}: they would be read "
+                "as other labels; put them into one order."
+            )
+
+
+def answered(
+    ask: Callable[[Any], Any], texts: Sequence[str], labels: Sequence[str], columns: Columns | None = None
+) -> NDArray[np.float64]:
     """What the model ``ask`` says about ``texts``, checked; a failure of its own becomes a ModelError.
 
-    It is asked with a list of strings, or with spelled texts as they are.
+    It is asked with a list of strings, or with spelled texts as they are; ``columns`` remembers those of before.
 
     >>> answered(lambda texts: [[1, 0]] * len(texts), ["a", "b"], ["bad", "good"])
     array([[1., 0.],
@@ -54,6 +85,8 @@ first text: 'a'.
         raise ModelFailedError(
             f"The model failed on a batch of {len(texts)} texts: {brief(error)}; first text: {shortened(texts[0])}."
         ) from error
+    if columns is not None:
+        columns.check(rows)
     return checked(rows, texts, labels)
 
 
@@ -128,13 +161,18 @@ def _numbers(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[
 
 def _check_columns(rows: Any, labels: Sequence[str]) -> None:
     """A table says itself what its columns are; in another order they would be read as other labels."""
-    columns = getattr(rows, "columns", ())
-    names = [str(name) for name in columns] if isinstance(columns, Iterable) else []
+    names = _column_names(rows) or []
     if names != list(labels) and sorted(names) == sorted(labels):
         raise ModelError(
             f"The model's columns are {', '.join(names)}; expected {', '.join(labels)}, in this order; "
             "put them into the order of the labels."
         )
+
+
+def _column_names(rows: Any) -> list[str] | None:
+    """The names of a table's columns; None of what is no table."""
+    columns = getattr(rows, "columns", None)
+    return [str(name) for name in columns] if isinstance(columns, Iterable) else None
 
 
 def _ragged(rows: Sequence[Any], texts: Sequence[str], labels: Sequence[str]) -> str:

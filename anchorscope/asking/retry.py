@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import answered, brief, shortened
+from anchorscope.asking.answers import Columns, answered, brief, shortened
+from anchorscope.asking.process import process_as_it_was
 from anchorscope.errors import InputError, ModelError, ModelFailedError
 from anchorscope.types import BeginningPredictor, Predictor, Spelled
 
@@ -90,6 +91,7 @@ class RetryingPredictor:
         self.has_probabilities = predictor.has_probabilities
         self._at_once: int | None = None
         self.n_retries = 0
+        self._columns = Columns()
         if isinstance(predictor, BeginningPredictor) and retry.timeout is None:
             self.begin = partial(self._begin, predictor)
 
@@ -117,13 +119,13 @@ class RetryingPredictor:
         if self._at_once is not None and len(texts) > self._at_once:
             return lambda: self.predict(texts)
         try:
-            begun = _without_exit(predictor.begin, texts)
+            begun = _called(predictor.begin, texts)
         except Exception:
             return lambda: self.predict(texts)
 
         def answer() -> NDArray[np.float64]:
             try:
-                return self._ask(texts, partial(_without_exit, lambda _: begun()))
+                return self._ask(texts, partial(_called, lambda _: begun()))
             except ModelFailedError:
                 return self.predict(texts)
             except ModelError as error:
@@ -167,11 +169,11 @@ class RetryingPredictor:
                 f"The model's labels were {', '.join(self.labels)} and are now {', '.join(self.predictor.labels)}: "
                 "its earlier answers mean something else; start afresh with a model that does not change."
             )
-        return answered(call, texts, self.labels)
+        return answered(call, texts, self.labels, self._columns)
 
     def _call(self, texts: list[str]) -> Any:
         if self._retry.timeout is None:
-            return _without_exit(self.predictor.predict, texts)
+            return _called(self.predictor.predict, texts)
         return _within(self._retry.timeout, self.predictor.predict, texts)
 
     def _divide(self, texts: list[str], error: ModelError, attempts: int) -> NDArray[np.float64]:
@@ -283,12 +285,21 @@ def _named(error: ModelError, text: str) -> ModelError:
     return ModelError(f"{str(error).removesuffix('.')}; the text is {shortened(text)}.", text=text)
 
 
-def _without_exit(ask: Callable[[Any], Any], texts: Sequence[str]) -> Any:
-    """What ``ask`` answers; a model that would end the whole process has failed as any other."""
+def _called(ask: Callable[[Any], Any], texts: Sequence[str]) -> Any:
+    """What ``ask`` answers, with the process as it was before; a model that would end it has failed as any other.
+
+    So has one that raises an exception which is none of Python's usual ones (a cancelled task, a class of its own):
+    only an interrupt, which is the user's, goes through.
+    """
     try:
-        return ask(texts)
+        with process_as_it_was():
+            return ask(texts)
+    except (Exception, KeyboardInterrupt):
+        raise
     except SystemExit as error:
         raise ModelFailedError(f"The model asked the process to end (SystemExit: {error}).") from error
+    except BaseException as error:
+        raise ModelFailedError(f"The model raised {type(error).__name__}: {error}.") from error
 
 
 def _within(seconds: float, ask: Callable[[list[str]], Any], texts: list[str]) -> Any:
@@ -297,7 +308,7 @@ def _within(seconds: float, ask: Callable[[list[str]], Any], texts: list[str]) -
 
     def call() -> None:
         try:
-            said.put((_without_exit(ask, texts), None))
+            said.put((_called(ask, texts), None))
         except BaseException as error:
             said.put((None, error))
 

@@ -7,9 +7,13 @@ nothing but the time.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from math import inf
+from threading import Thread
+from time import sleep
 from typing import Any
 
 from anchorscope.asking.batches import batches
@@ -47,7 +51,9 @@ class Processes:
         self._workers = workers
         threads = str(max(1, (os.cpu_count() or workers) // workers))
         environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
-        self._pool: Any = ProcessPoolExecutor(workers, initializer=_start, initargs=(score,), env=environment)
+        self._pool: Any = ProcessPoolExecutor(
+            workers, initializer=_start, initargs=(score, os.getpid()), env=environment
+        )
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
         """As the local score does, each worker its part of the units."""
@@ -66,13 +72,40 @@ class Processes:
         self._pool.shutdown(wait=True, kill_workers=True)
 
 
+PR_SET_PDEATHSIG = 1
+"""Linux: the signal that a process gets when its parent ends."""
+
+WATCH_SECONDS = 0.5
+ORPHANED = 71
+
 _score: LocalScore | None = None
 
 
-def _start(score: LocalScore) -> None:
+def _start(score: LocalScore, parent: int) -> None:
     global _score
     _score = score
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a model prints here is no data either
+    _end_with(parent)
+    with suppress(OSError, ValueError, AttributeError):  # closed streams take nothing
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a model prints here is no data either
+
+
+def _end_with(parent: int) -> None:
+    """End this worker when the process that started it ends, whatever ended it.
+
+    The kernel does so at once, where it can be asked to; a thread that looks now and then is for where it cannot, and
+    for a parent that has gone before it was asked.
+    """
+    with suppress(OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(WATCH_SECONDS)
+        os._exit(ORPHANED)
+
+    Thread(target=watch, name="anchorscope-parent", daemon=True).start()
 
 
 def _measure(units: Sequence[Unit]) -> tuple[Measurements, Cost]:

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from anchorscope.cli.inputs import check_folder
 from anchorscope.cli.watch import say, waiting, watch
 from anchorscope.demo import reviews, train
 from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import as_predictor
-from anchorscope.run import Run, refuse_existing
+from anchorscope.run import Run
 from anchorscope.settings import preset
 from anchorscope.text.read import read_texts
 
@@ -36,7 +37,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 
     settings = preset("fast", seed=given.get("seed", 0))
     folder = given.get("out")
-    refuse_existing(folder, resume=False)
+    check_folder(folder, resume=False)
     training, explained = reviews(settings.seed)
     say(given, f"TF-IDF and logistic regression learn from {len(training.texts):,} film reviews.")
     with waiting(given, "learning"):

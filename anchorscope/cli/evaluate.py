@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from anchorscope.asking.removals import Removals
 from anchorscope.cli import inputs, options
+from anchorscope.cli.watch import say
 from anchorscope.errors import InputError, ModelError, RunFolderError, UnknownNameError
 from anchorscope.evaluation.anytime import moments_of, quality
 from anchorscope.evaluation.evaluate import Evaluation, LabelEvaluation, evaluate
@@ -19,6 +20,7 @@ from anchorscope.evaluation.kept import KeptRun, kept_run, sources
 from anchorscope.evaluation.proposals import propose
 from anchorscope.evaluation.sentences import SentenceEffect, measure, parse
 from anchorscope.evaluation.substitutes import named_substitutes
+from anchorscope.files import write_whole
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.flat import cell
@@ -28,6 +30,9 @@ from anchorscope.text.words import term
 from anchorscope.types import Perturbator
 
 FILE = "evaluation.json"
+OURS = b'{\n  "schema": '
+"""What the file begins with."""
+
 PROPOSED_TERMS = 10
 SHOWN_TERMS = 6
 
@@ -45,11 +50,16 @@ USAGE = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run")
-    group = parser.add_argument_group("documents and model, where they are not where the run says")
+    group = parser.add_argument_group(
+        "documents and model", "Those that only the run folder names are used after a yes."
+    )
     group.add_argument("--docs", nargs="+", metavar="DOCS", help="the documents of the run")
     group.add_argument("--text-column", metavar="NAME", help="the column with the texts (as the run had it)")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (as the run had it)")
     group.add_argument("--clean", metavar="HOW", help="none or tweets (as the run had it)")
+    group.add_argument(
+        "--yes", action="store_true", help="use the documents and the model that the run folder names, whoever made it"
+    )
     options.add_model(parser)
     group = parser.add_argument_group("what to compare")
     group.add_argument("--label", action="append", metavar="L", help="this label only (repeatable)")
@@ -95,16 +105,40 @@ def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
     """A run with its documents and its model."""
 
     named = sources(folder)
-    asked = {**named, **given}
+    harmless = inputs.chosen(named, ("names", *inputs.READING))
     paths = given.get("docs") or named.get("documents")
+    model = given.get("model") or named.get("model")
     if paths is None:
         raise RunFolderError(
             f"The documents of the run in {folder} are not at hand: it does not name a file; give --docs FILE."
         )
-    if "model" not in asked:
+    if model is None:
         raise RunFolderError(f"The run in {folder} does not say where its model is; give --model M.")
+    only_there = {} if "docs" in given else {"documents": ", ".join(paths)}
+    only_there |= {} if "model" in given else {"model": str(model)}
+    if only_there:
+        _confirm(folder, only_there, given)
+    asked = {**harmless, **given, "model": model}
     read = read_files(paths, **inputs.chosen(asked, inputs.READING))
     return kept_run(folder, read, inputs.given_predictor(asked))
+
+
+def _confirm(folder: Path, named: Mapping[str, str], given: Mapping[str, Any]) -> None:
+    """A folder may come from anybody, and a model is code: what only the folder names is used if the user says yes."""
+    told = " and ".join(f"the {what} {safe(where)!r}" for what, where in named.items())
+    if "yes" in given:
+        return
+    if sys.stdin and sys.stdin.isatty() and sys.stderr.isatty():
+        print(f"The run in {safe(str(folder))} names {told}.", file=sys.stderr)
+        print("Whoever made the folder chose that; a model can run code. Use it? [y/N] ", end="", file=sys.stderr)
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+            return
+    options_ = {"documents": "--docs", "model": "--model"}
+    raise InputError(
+        f"The run in {folder} names {told}, and a folder may come from anybody: name them again with "
+        f"{' and '.join(options_[what] for what in named)}, or add --yes to use what the folder names."
+    )
 
 
 def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
@@ -123,12 +157,18 @@ def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) ->
         budget=given.get("budget", 200_000),
     )
     text = json.dumps(evaluation.to_dict(), indent=2, allow_nan=False) + "\n"
-    for one in kept if len(kept) == 1 else ():
-        draft = one.folder / (FILE + ".part")
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, one.folder / FILE)
     output.write(text if "json" in given else _table(evaluation))
+    if len(kept) == 1:
+        _keep(kept[0].folder / FILE, text, given)
     return 0
+
+
+def _keep(path: Path, text: str, given: Mapping[str, Any]) -> None:
+    """Write the evaluation into the folder of its run; one that cannot be written to is no reason to fail."""
+    try:
+        write_whole(path, text, is_ours=lambda head: head.startswith(OURS))
+    except OSError as error:
+        say(given, f"{path} cannot be written ({error.strerror}): what is printed is not kept.")
 
 
 def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from anchorscope.cli import options
 from anchorscope.cli.inputs import (
     READING,
+    check_folder,
     chosen,
     given_perturbator,
     given_predictor,
@@ -26,7 +27,7 @@ from anchorscope.explainer import Explainer
 from anchorscope.report.local import local_table
 from anchorscope.report.table import counted
 from anchorscope.result import Result
-from anchorscope.run import Budget, is_finished, refuse_existing
+from anchorscope.run import Budget, is_finished
 from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT, Settings
 from anchorscope.text.read import Documents, read_files
 from anchorscope.text.words import split
@@ -72,7 +73,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
     resume = "resume" in given
     if resume and folder is None:
         raise InputError("--resume goes on with the run in a folder: name it with --out.")
-    refuse_existing(folder, resume)
+    check_folder(folder, resume)
     if folder and not given.get("documents") and is_finished(folder):
         _refuse_other_settings(given, folder)
         show_kept(Result.load(folder), folder, given, output)

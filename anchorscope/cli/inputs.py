@@ -10,10 +10,13 @@ from typing import Any
 from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
 from anchorscope.cli.watch import say
 from anchorscope.errors import InputError
+from anchorscope.files import refuse_foreign
 from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import load_predictor
-from anchorscope.run import Budget, Run
+from anchorscope.report.page import FILE as REPORT
+from anchorscope.report.page import is_report
+from anchorscope.run import Budget, Run, refuse_existing
 from anchorscope.settings import Settings, preset
 from anchorscope.text.read import Documents, read_files
 from anchorscope.types import Perturbator, Predictor
@@ -58,6 +61,13 @@ def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: 
     if remark:
         say(given, remark)
     return perturbator
+
+
+def check_folder(folder: Path | None, resume: bool) -> None:
+    """Refuse a folder for a run that exists, is busy, or holds other people's files under the names of ours."""
+    refuse_existing(folder, resume)
+    if folder is not None:
+        refuse_foreign(folder / REPORT, is_report)
 
 
 def given_run(

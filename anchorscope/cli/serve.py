@@ -18,7 +18,6 @@ from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.page import write_report
 from anchorscope.report.view import waiting_data
-from anchorscope.run import refuse_existing
 from anchorscope.settings import Settings
 from anchorscope.text.read import read_files
 
@@ -100,7 +99,7 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
 
     settings = inputs.given_settings(given)
     folder = given.get("out", scratch / (Path(given["documents"][0]).stem or "run"))
-    refuse_existing(folder, "resume" in given)
+    inputs.check_folder(folder, "resume" in given)
     with waiting(given, "reading documents and model"):
         documents = read_files(given["documents"], **inputs.chosen(given, (*inputs.READING, "label_column")))
         texts = [document.text for document in documents.documents]

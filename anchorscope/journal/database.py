@@ -34,6 +34,7 @@ import numpy as np
 
 from anchorscope.errors import RunFolderError
 from anchorscope.journal.columns import ROW, Rows, unpacked
+from anchorscope.settings import in_a_line
 from anchorscope.types import Cost
 
 P = ParamSpec("P")
@@ -80,18 +81,6 @@ CREATE TABLE moments (round INTEGER PRIMARY KEY, moment TEXT NOT NULL);
 """
 
 
-def connect(folder: Path) -> sqlite3.Connection:
-    """The file of a folder, opened with distrust of what is in it."""
-    path = folder / FILE
-    try:
-        db = sqlite3.connect(path, isolation_level="DEFERRED")
-        db.execute("PRAGMA trusted_schema=OFF")
-        db.execute("PRAGMA cell_size_check=ON")
-        return db
-    except sqlite3.Error as error:
-        raise RunFolderError(f"{path} cannot be opened: {error}.") from error
-
-
 def make_tables(db: sqlite3.Connection) -> None:
     """Make the tables, all or none, if they are not there."""
     if not db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0]:
@@ -101,17 +90,19 @@ def make_tables(db: sqlite3.Connection) -> None:
 
 
 def check_tables(db: sqlite3.Connection, folder: Path) -> None:
-    """Refuse another version, and whatever else than the tables of a run."""
+    """Refuse another version, and whatever else than the tables of a run; nothing is read from other tables."""
     try:
-        found = read_meta(db).get("schema")
         tables = _described(db)
+        meta = next(one for one in _expected_tables() if one[1] == "meta")
+        found = read_meta(db).get("schema") if meta in tables else None
     except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise unopened(folder, error) from error
-    if found != SCHEMA:
+    if found is not None and found != SCHEMA:
         raise RunFolderError(
-            f"The journal in {folder} has schema {found}, this version reads {SCHEMA}; start afresh in another --out."
+            f"The journal in {folder} has schema {in_a_line(found)}, this version reads {SCHEMA}; "
+            "start afresh in another --out."
         )
-    if tables != _expected_tables():
+    if found is None or tables != _expected_tables():
         raise RunFolderError(
             f"The journal in {folder} has other tables than a run writes; start afresh in another --out."
         )

@@ -1,7 +1,7 @@
 """A run folder, read without documents or model: while the run goes on, or long after.
 
-Nothing is locked and nothing is written. A folder may come from elsewhere: what is wrong with it is a RunFolderError
-(``database.py``), here or at any later question.
+Nothing is locked and nothing in the folder is written (``opening.py``). A folder may come from elsewhere: what is wrong
+with it is a RunFolderError (``database.py``), here or at any later question.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError
+from anchorscope.files import refuse_irregular
 from anchorscope.journal.columns import Rows
 from anchorscope.journal.counted import CountedMeasurements
 from anchorscope.journal.database import (
     FILE,
-    check_tables,
-    connect,
     defensive,
     of_kinds,
     read_all_rounds,
@@ -32,6 +31,7 @@ from anchorscope.journal.database import (
     read_round,
     reading,
 )
+from anchorscope.journal.opening import open_for_reading
 from anchorscope.planning.plan import priorities
 from anchorscope.scoring.forecasts import RunningSums
 from anchorscope.scoring.tally import Tally
@@ -43,17 +43,17 @@ class RunReader:
     """A reader of a run folder: labels, terms and the tally, without documents or model."""
 
     def __init__(self, folder: Path) -> None:
-        if not (folder / FILE).is_file():
+        if not refuse_irregular(folder / FILE):
             raise RunFolderError(
                 f"{folder} is no run folder: it holds no {FILE}; make one with: explain … --out {folder}"
             )
         self._folder = folder
-        self._db = connect(folder)
+        self._opened = open_for_reading(folder)
+        self._db = self._opened.db
         try:
-            check_tables(self._db, folder)
             self._begin_reading()
         except BaseException:
-            self._db.close()
+            self._opened.close()
             raise
 
     def _begin_reading(self) -> None:
@@ -73,7 +73,7 @@ class RunReader:
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        self._opened.close()
 
     @defensive
     def tally(self) -> Tally:

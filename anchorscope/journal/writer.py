@@ -18,19 +18,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anchorscope.errors import RunFolderError, StorageError
+from anchorscope.files import refuse_foreign
 from anchorscope.journal.columns import Rows, packed
 from anchorscope.journal.database import (
     FILE,
-    check_tables,
-    connect,
     defensive,
-    make_tables,
     of_kinds,
     read_costs,
     read_meta,
     read_round,
-    unopened,
 )
+from anchorscope.journal.opening import INDEX, LOG, open_for_writing
 from anchorscope.planning.collection import Collection, Predictions
 from anchorscope.planning.plan import Skips
 from anchorscope.types import Cost, Document
@@ -38,7 +36,7 @@ from anchorscope.types import Cost, Document
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-LOCK = "lock"
+LOCK = "journal.lock"
 """The file that one process holds while it writes."""
 
 LOOKING_SECONDS = 0.1
@@ -53,9 +51,10 @@ class Journal:
         self._folder = folder
         self.is_new = not (folder / FILE).exists()
         self._made_folder = not folder.exists()
+        self._made_lock = not (folder / LOCK).exists()
         self._lock = _locked(folder)
         try:
-            self._db = _open(folder)
+            self._db = open_for_writing(folder)
         except BaseException:
             self._lock.release()
             raise
@@ -68,7 +67,7 @@ class Journal:
     def discard(self) -> None:
         """Remove the journal, its lock and the folder that was made for them: bad input leaves nothing behind."""
         self.close()
-        for name in (FILE, FILE + "-wal", FILE + "-shm", LOCK):
+        for name in (FILE, LOG, INDEX, *([LOCK] if self._made_lock else [])):
             (self._folder / name).unlink(missing_ok=True)
         if self._made_folder:
             with suppress(OSError):  # somebody has put something there
@@ -205,6 +204,7 @@ def _locked(folder: Path) -> BaseFileLock:
     """The lock of a folder, made if need be; whoever only looks holds it too briefly to be in the way."""
     from filelock import FileLock, Timeout
 
+    refuse_foreign(folder / LOCK, is_ours=lambda content: not content)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / LOCK)
@@ -216,23 +216,6 @@ def _locked(folder: Path) -> BaseFileLock:
     except OSError as error:
         raise RunFolderError(f"{folder} cannot be written to ({error}); choose another --out.") from error
     return lock
-
-
-def _open(folder: Path) -> sqlite3.Connection:
-    """The journal of a folder, made if there is none."""
-    db = connect(folder)
-    try:
-        db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=NORMAL")
-        make_tables(db)
-        check_tables(db, folder)
-    except (sqlite3.Error, UnicodeError) as error:  # SQLite quotes what it cannot read
-        db.close()
-        raise unopened(folder, error) from error
-    except RunFolderError:
-        db.close()
-        raise
-    return db
 
 
 def _storable(text: str) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import answered, one_hot
+from anchorscope.asking.answers import Columns, answered, one_hot
 from anchorscope.errors import ModelError
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.labels import chosen_labels
@@ -45,11 +45,12 @@ class FunctionPredictor:
         self.labels = chosen_labels(None, labels, self.name)
         self.has_probabilities = True
         self._has_answered = False
+        self._columns = Columns()
         self.fingerprint = fingerprint or of_object(function)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
-        return answered(self._rows, texts, self.labels)
+        return answered(self._rows, texts, self.labels, self._columns)
 
     def _rows(self, texts: list[str]) -> Any:
         answer = self.function(texts)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import answered, brief, one_hot
+from anchorscope.asking.answers import Columns, answered, brief, one_hot
 from anchorscope.errors import InputError, ModelError, ModelFileError
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.labels import chosen_labels
@@ -51,11 +51,12 @@ class ScikitPredictor:
         self.classes = _classes(model)
         self.labels = chosen_labels(self.classes, labels, self.name)
         self.has_probabilities = hasattr(model, "predict_proba")
+        self._columns = Columns()
         self.fingerprint = fingerprint or of_object(model)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
-        return answered(self._rows, texts, self.labels)
+        return answered(self._rows, texts, self.labels, self._columns)
 
     def _rows(self, texts: list[str]) -> Any:
         if (now := _classes(self.model)) != self.classes:

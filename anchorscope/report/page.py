@@ -6,7 +6,6 @@ style and the one script that may be used, so nothing that came with the data ca
 
 from __future__ import annotations
 
-import os
 from base64 import b64encode
 from functools import lru_cache
 from hashlib import sha256
@@ -14,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from anchorscope.errors import StorageError
+from anchorscope.files import refuse_foreign, write_whole
 from anchorscope.report.view import embed, page_data
 
 FILE = "report.html"
@@ -35,20 +35,26 @@ SCRIPTS = (
 
 STYLE = "page.css"
 
+GENERATOR = '<meta name="generator" content="anchorscope">'
+"""The line of a page by which it is known to be ours."""
+
 
 def write_report(folder: Path, *, out: Path | None = None, against: Path | None = None) -> Path:
     """Write the report of a kept run, whole or not at all; into its folder, unless told otherwise."""
     path = out or folder / FILE
-    draft = path.with_name(path.name + ".part")
+    refuse_foreign(path, is_report)
     try:
-        draft.write_text(report(page_data(folder, against=against)), encoding="utf-8")
-        os.replace(draft, path)
+        write_whole(path, report(page_data(folder, against=against)), is_ours=is_report)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise StorageError(
             f"{path} cannot be written ({error.strerror}); make room, then: anchorscope report {folder}."
         ) from error
     return path
+
+
+def is_report(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of a report of ours."""
+    return GENERATOR.encode() in head
 
 
 def report(data: object) -> str:
