@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 VALUES = ("types", "errors", "registry", "files")
-"""What every room may import: the values that travel, what can go wrong, who stands behind a name, and careful files."""
+"""What every room may import: the values that travel, what can go wrong, who is behind a name, and careful files."""
 
 
 @dataclass(frozen=True, slots=True)

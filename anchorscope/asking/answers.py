@@ -147,6 +147,8 @@ def _numbers(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[
     if rows is None:
         raise ModelError(f"The model answered None; {expected}; does the function return its result?")
     _check_columns(rows, labels)
+    if isinstance(rows, np.ma.MaskedArray) and np.ma.getmaskarray(rows).any():
+        raise ModelError(f"The model answered an array in which values are masked; {expected}; fill them in.")
     try:
         array = np.asarray(rows)
     except Exception as error:

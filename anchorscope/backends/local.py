@@ -12,12 +12,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from math import inf
+from pickle import PicklingError
 from threading import Thread
 from time import sleep
 from typing import Any
 
 from anchorscope.asking.batches import batches
-from anchorscope.errors import AnchorscopeError
+from anchorscope.errors import AnchorscopeError, InputError
 from anchorscope.settings import check_workers
 from anchorscope.types import Backend, Cost, LocalScore, Measurements, Unit
 
@@ -60,6 +61,13 @@ class Processes:
         parts = batches(units, max(1, -(-len(units) // self._workers)))
         try:
             answers = list(self._pool.map(_measure, parts))
+        except (PicklingError, TypeError, AttributeError) as error:
+            if "pickle" not in str(error).lower() and not isinstance(error, PicklingError):
+                raise
+            raise InputError(
+                f"The model or the perturbator cannot travel to worker processes ({error}); use --workers 1, or name "
+                "the model as module:attribute, so that each worker imports it."
+            ) from error
         except RuntimeError as error:  # loky: a worker died, or could not start
             raise AnchorscopeError(
                 f"A worker process ended unexpectedly ({error}); "

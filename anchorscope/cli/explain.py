@@ -11,9 +11,9 @@ from typing import Any, TextIO
 
 from anchorscope.cli import options
 from anchorscope.cli.inputs import (
-    READING,
     check_folder,
     chosen,
+    given_documents,
     given_perturbator,
     given_predictor,
     given_run,
@@ -29,7 +29,7 @@ from anchorscope.report.table import counted
 from anchorscope.result import Result
 from anchorscope.run import Budget, is_finished
 from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT, Settings
-from anchorscope.text.read import Documents, read_files
+from anchorscope.text.read import Documents
 from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Predictor
 
@@ -79,7 +79,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         show_kept(Result.load(folder), folder, given, output)
         return 0
     with waiting(given, "reading documents and model"):
-        documents = read_files(given.get("documents", []), **chosen(given, (*READING, "label_column")))
+        documents = given_documents(given)
         texts = [document.text for document in documents.documents]
         training = given_training(given)
         predictor = given_predictor(given)

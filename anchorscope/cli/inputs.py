@@ -21,8 +21,10 @@ from anchorscope.settings import Settings, preset
 from anchorscope.text.read import Documents, read_files
 from anchorscope.types import Perturbator, Predictor
 
-READING = ("text_column", "encoding", "clean")
-"""The options that say how files are read."""
+READING = ("text_column", "encoding", "clean", "format")
+"""The options that say how files are read; a run folder remembers them."""
+
+LIMITS = ("max_unpacked",)
 
 
 def given_settings(given: Mapping[str, Any]) -> Settings:
@@ -34,12 +36,20 @@ def given_settings(given: Mapping[str, Any]) -> Settings:
     return preset(given.get("preset", "fast"), **by_hand)
 
 
+def given_documents(given: Mapping[str, Any]) -> Documents:
+    """The documents of the command line; says how they were read where that was guessed."""
+    documents = read_files(given.get("documents", []), **chosen(given, (*READING, *LIMITS, "label_column")))
+    for remark in documents.remarks:
+        say(given, remark)
+    return documents
+
+
 def given_training(given: Mapping[str, Any]) -> list[str] | None:
     """The texts of --training, if it was given."""
 
     if "training" not in given:
         return None
-    return [document.text for document in read_files(given["training"], **chosen(given, READING)).documents]
+    return [document.text for document in read_files(given["training"], **chosen(given, (*READING, *LIMITS))).documents]
 
 
 def given_predictor(given: Mapping[str, Any]) -> Predictor:

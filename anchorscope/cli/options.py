@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 
 from anchorscope import registry
 from anchorscope.settings import Settings
+from anchorscope.text.unpack import LIMIT
 
 PLUGS = {
     "aggregation": "how the values of a term's occurrences become its score",
@@ -53,10 +55,18 @@ def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "documents", nargs="*", metavar="DOCS", help=".csv .tsv .jsonl .parquet .txt, also packed; - is standard input"
     )
+    group.add_argument(
+        "--format",
+        metavar="F",
+        help="csv, tsv, jsonl, parquet or txt (by the file's name; standard input is guessed)",
+    )
     group.add_argument("--text-column", metavar="NAME", help="the column with the texts (text)")
     group.add_argument("--label-column", metavar="NAME", help="a column of true labels, kept with the run")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
     group.add_argument("--clean", metavar="HOW", help="none, or tweets: as the paper cleans them (none)")
+    group.add_argument(
+        "--max-unpacked", type=above_zero(int), metavar="BYTES", help=f"a packed file may hold so many bytes ({LIMIT})"
+    )
     group.add_argument("--training", nargs="+", metavar="DOCS", help="the model's training texts, for aggregation av5")
     return group
 
@@ -180,8 +190,8 @@ def above_zero(kind: Callable[[str], float]) -> Callable[[str], float]:
 
     def read(text: str) -> float:
         number = kind(text)
-        if not number > 0:
-            raise argparse.ArgumentTypeError(f"must be above 0, not {text}")
+        if not number > 0 or not isfinite(number):
+            raise argparse.ArgumentTypeError(f"must be a number above 0, not {text}")
         return number
 
     read.__name__ = kind.__name__  # argparse names it: invalid int value

@@ -19,7 +19,6 @@ from anchorscope.planning.collection import LazyWords
 from anchorscope.report.page import write_report
 from anchorscope.report.view import waiting_data
 from anchorscope.settings import Settings
-from anchorscope.text.read import read_files
 
 if TYPE_CHECKING:
     from anchorscope.report.live import LiveRun
@@ -101,7 +100,7 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
     folder = given.get("out", scratch / (Path(given["documents"][0]).stem or "run"))
     inputs.check_folder(folder, "resume" in given)
     with waiting(given, "reading documents and model"):
-        documents = read_files(given["documents"], **inputs.chosen(given, (*inputs.READING, "label_column")))
+        documents = inputs.given_documents(given)
         texts = [document.text for document in documents.documents]
         predictor = inputs.given_predictor(given)
         perturbator = inputs.given_perturbator(given, texts, settings)

@@ -85,9 +85,13 @@ def load_predictor(
 
 def _kind(spec: str) -> tuple[str, str]:
     """The kind of a model, and what its reader takes."""
-    path = Path(spec).expanduser()
+    try:
+        path = Path(spec).expanduser()
+        is_folder = path.is_dir()
+    except (RuntimeError, ValueError) as error:  # a user that there is not, a NUL in the path
+        raise ModelFileError(f"{spec!r} is no path of a model ({error}); a model is {KINDS}.") from error
     suffix = path.suffix.lower()
-    if path.is_dir():
+    if is_folder:
         return "huggingface", spec
     if suffix in SUFFIXES:
         return SUFFIXES[suffix], spec

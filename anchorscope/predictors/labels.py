@@ -33,6 +33,23 @@ def given_names(given: Any, argument: str = "labels") -> tuple[str, ...]:
     return names
 
 
+def check_written(labels: Iterable[str], model: str) -> None:
+    r"""Refuse the name of a label that no file can hold.
+
+    >>> check_written(["good", "bad\ud83d"], "score")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    anchorscope.errors.InputError: The label 'bad\ud83d' of score holds half a character, which no file can hold; ...
+    """
+    for label in labels:
+        try:
+            label.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"The label {label!r} of {model} holds half a character, which no file can hold; rename it with "
+                "labels=[…] or --labels."
+            ) from error
+
+
 def chosen_labels(own: Sequence[str] | None, given: Sequence[str] | None, model: str) -> tuple[str, ...]:
     """The labels in the order of the model's columns: ``given`` names, if any, replace the model's ``own``.
 
@@ -52,6 +69,7 @@ labels=['negative', 'positive'], or --labels negative,positive.
             "labels=['negative', 'positive'], or --labels negative,positive."
         )
     labels = tuple(names)
+    check_written(labels, model)
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise InputError(f"{model} needs two or more different labels; these are ({', '.join(labels)}).")
     if own is not None and len(own) != len(labels):

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from anchorscope.demo import reviews
 from anchorscope.errors import DocumentsError, MissingPackageError, UnknownNameError
-from anchorscope.text.read import COMPRESSIONS
+from anchorscope.text.unpack import PACKINGS, unpacked
 from anchorscope.text.words import clean_tweet
 
 SPLIT_SEED = 42
@@ -150,22 +150,23 @@ def _rows(name: str, source: _Source, data: Path | None) -> Pairs:
     expected = " or ".join(filter(None, (source.kaggle, f"{source.table}.csv")))
     raise DocumentsError(
         f"The task {name} is not in {data or 'any folder, for none was given'}: expected {expected}, perhaps "
-        f"compressed ({' '.join(COMPRESSIONS)}); name the folder with --data, or leave the task out with --tasks."
+        f"compressed ({' '.join(PACKINGS)}); name the folder with --data, or leave the task out with --tasks."
     )
 
 
 def _find(data: Path, name: str) -> Path | None:
-    candidates = [data / name, *(data / f"{name}{suffix}" for suffix in COMPRESSIONS)]
+    candidates = [data / name, *(data / f"{name}{suffix}" for suffix in PACKINGS)]
     return next((path for path in candidates if path.is_file()), None)
 
 
 def _records(path: Path, columns: tuple[str, str], encoding: str) -> Iterator[tuple[str, str]]:
     """The two columns of a CSV file, or of a file with a JSON object a line."""
-    compression = COMPRESSIONS.get(path.suffix.lower())
-    is_json = path.name.removesuffix(path.suffix if compression else "").endswith(".json")
+    ending = path.suffix.lower()
+    is_packed = ending in PACKINGS
+    is_json = path.name.removesuffix(path.suffix if is_packed else "").endswith(".json")
     with (
         open(path, "rb") as raw,
-        io.TextIOWrapper(compression[1](raw) if compression else raw, encoding, newline="") as lines,
+        io.TextIOWrapper(unpacked(raw, ending, str(path)) if is_packed else raw, encoding, newline="") as lines,
     ):
         try:
             rows: Iterator[dict[str, object]] = map(json.loads, lines) if is_json else csv.DictReader(lines)

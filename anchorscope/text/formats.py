@@ -1,0 +1,203 @@
+"""The formats of documents: a stream of bytes in, the text and the label of each row out.
+
+Tables (.csv, .tsv, .parquet) and JSON lines have a text column and perhaps a label column; a .txt file has a document a
+line. What can be read in two ways is refused with a sentence, not resolved: two columns or keys of the name that was
+asked for, a row with more fields than its header.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, BinaryIO
+
+from anchorscope.errors import DocumentsError, MissingPackageError, UnknownNameError
+
+ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "gb18030", "shift_jis", "euc_kr", "koi8_r")
+"""Some encodings to name where one is unknown; any text encoding of Python is accepted."""
+
+TEXT = "text"
+"""The column of the texts, unless told otherwise."""
+
+LARGEST_FIELD = 2**31 - 1
+
+Rows = Iterator[tuple[Any, Any]]
+"""The text and the label of each row, as they stand in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns that are asked for; ``text`` is None where nobody named one."""
+
+    named_text: str | None
+    label: str | None
+
+    @property
+    def text(self) -> str:
+        """The column with the texts."""
+        return TEXT if self.named_text is None else self.named_text
+
+    def check(self, existing: Iterable[str], source: str) -> None:
+        """Refuse a column that there is not, or that there is twice."""
+        known = list(existing)
+        for column, kind in ((self.text, "text"), (self.label, "label")):
+            if column is None:
+                continue
+            if column not in known:
+                raise UnknownNameError(f"{kind} column in {source} called", column, known)
+            if known.count(column) > 1:
+                raise DocumentsError(
+                    f"{source} has {known.count(column)} columns called {column!r}; name them differently, so that "
+                    "it is clear which is meant."
+                )
+
+
+def check_encoding(encoding: str) -> str:
+    """The name of the codec; the one of UTF-8 that drops a byte order mark."""
+    try:
+        "".encode(encoding)
+    except (LookupError, ValueError) as error:
+        raise UnknownNameError("encoding", encoding, ENCODINGS) from error
+    name = codecs.lookup(encoding).name
+    return "utf-8-sig" if name == "utf-8" else name
+
+
+def format_of(head: bytes, columns: Columns, encoding: str) -> str:
+    """The format that the first bytes of a stream suggest: how standard input is read unless told otherwise.
+
+    >>> [format_of(head, Columns(None, None), "utf-8") for head in (b'{"text": 1}', b"text,label", b"So, so.")]
+    ['.jsonl', '.csv', '.txt']
+    """
+    if head.startswith(b"PAR1"):
+        return ".parquet"
+    line = head.decode(encoding, "ignore").lstrip("\ufeff \t\r\n").split("\n")[0].rstrip("\r")
+    if line.startswith("{"):
+        return ".jsonl"
+    for ending, delimiter in ((".csv", ","), (".tsv", "\t")):
+        try:
+            fields = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+        except csv.Error:
+            continue
+        # A header: it names the column that was asked for, or is nothing but short names.
+        is_header = columns.text in fields or all(re.fullmatch(r"[^\W\d]\w{0,30}", field) for field in fields)
+        if len(fields) > 1 and is_header:
+            return ending
+    return ".txt"
+
+
+def _lines(stream: BinaryIO, source: str, encoding: str) -> Iterator[str]:
+    """The lines, with their ends as they are."""
+    n_lines = 0
+    try:
+        with io.TextIOWrapper(stream, encoding, newline="") as lines:
+            for line in lines:
+                n_lines += 1
+                yield line
+    except UnicodeDecodeError as error:
+        # Text is decoded a block at a time; the lines of all earlier blocks were handed out.
+        line_number = n_lines + error.object[: error.start].count(b"\n") + 1
+        raise DocumentsError(
+            f"{source}, line {line_number}: byte 0x{error.object[error.start]:02x} is not {error.encoding}; "
+            "name the encoding of the file with --encoding (often cp1252 or latin-1)."
+        ) from error
+    except UnicodeError as error:
+        raise DocumentsError(
+            f"{source} is not {encoding} ({error}); name the encoding of the file with --encoding."
+        ) from error
+
+
+def _read_lines(stream: BinaryIO, source: str, columns: Columns, encoding: str) -> Rows:
+    if columns.label is not None:
+        raise DocumentsError(f"{source} has no label column: a .txt file holds texts only; use .csv or .jsonl.")
+    if columns.named_text is not None:
+        raise DocumentsError(
+            f"{source} holds a text a line and has no column {columns.named_text!r}; leave out --text-column, or, if "
+            "it is a table, say so with --format."
+        )
+    for line in _lines(stream, source, encoding):
+        yield line.rstrip("\r\n"), None
+
+
+def _read_json_lines(stream: BinaryIO, source: str, columns: Columns, encoding: str) -> Rows:
+    seen: set[str] = set()
+    wanted = {columns.text, columns.label}
+
+    def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            keys = [key for key, _ in pairs]
+            if twice := [key for key in record if key in wanted and keys.count(key) > 1]:
+                raise ValueError(f"it has the key {twice[0]!r} twice")
+        return record
+
+    for number, line in enumerate(_lines(stream, source, encoding), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line, object_pairs_hook=unambiguous)
+        except (ValueError, RecursionError) as error:
+            problem = getattr(error, "msg", error)
+            raise DocumentsError(f'{source}, line {number} is no JSON ({problem}); expected {{"text": …}}.') from error
+        if not isinstance(record, dict):
+            kind = type(record).__name__
+            raise DocumentsError(f'{source}, line {number} is a {kind}, not an object; expected {{"text": …}}.')
+        seen.update(record)
+        yield record.get(columns.text), record.get(columns.label)
+    if seen:
+        columns.check(seen, source)
+
+
+def _read_table(stream: BinaryIO, source: str, columns: Columns, encoding: str, *, delimiter: str) -> Rows:
+    csv.field_size_limit(LARGEST_FIELD)
+    table = csv.reader(_lines(stream, source, encoding), delimiter=delimiter, strict=True)
+    try:
+        header = next(filter(None, table), [])
+        columns.check(header, source)
+        for row in filter(None, table):
+            if any(row[len(header) :]):
+                raise DocumentsError(
+                    f"{source}, line {table.line_num}: {len(row)} fields under a header of {len(header)}; "
+                    f"put double quotes around text with {delimiter!r} in it."
+                )
+            cells: dict[str | None, str] = dict(zip(header, row, strict=False))
+            yield cells.get(columns.text), cells.get(columns.label)
+    except csv.Error as error:
+        raise DocumentsError(
+            f"{source}, line {table.line_num}: {error}; put double quotes around the field and double those inside it."
+        ) from error
+
+
+def _read_parquet(stream: BinaryIO, source: str, columns: Columns, encoding: str) -> Rows:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise MissingPackageError("pyarrow", "parquet", "reading .parquet files") from error
+    wanted = [columns.text] if columns.label is None else [columns.text, columns.label]
+    try:
+        file = ParquetFile(io.BytesIO(stream.read()))
+        columns.check(file.schema_arrow.names, source)
+        for batch in file.iter_batches(columns=wanted):
+            cells = [batch.column(name).to_pylist() for name in wanted]
+            yield from zip(cells[0], cells[-1] if len(cells) == 2 else [None] * len(batch), strict=True)
+    except (ArrowException, ValueError, ArithmeticError) as error:  # dates that Python does not know, among others
+        raise DocumentsError(
+            f"{source} cannot be read ({error}); check that it is complete and a parquet file."
+        ) from error
+
+
+FORMATS: dict[str, Callable[[Any, str, Columns, str], Rows]] = {
+    ".csv": partial(_read_table, delimiter=","),
+    ".tsv": partial(_read_table, delimiter="\t"),
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".parquet": _read_parquet,
+    ".txt": _read_lines,
+}
+"""By the ending of a file."""
