@@ -108,12 +108,12 @@ def estimate(
     sizes = np.diff(candidates.first_occurrence)
     n_tested = int((sizes > 0).sum())
     words = LazyWords(texts)
-    perturbator.fit(words)
+    fitted = perturbator.fit(words)
     some = words[:BATCH]
     n_words = sum(map(len, some)) / len(some)
     n_samples = round(n_tested * samples_a_document(settings, n_tests=round(sizes.sum() / n_tested)))
     n_texts = len(chosen) + n_samples
-    n_passes = round(_passes(settings, n_tested, n_samples, n_words, perturbator.knows_originals))
+    n_passes = round(_passes(settings, n_tested, n_samples, n_words, fitted.knows_originals))
     return Estimate(
         documents=len(chosen),
         terms=len(candidates.terms),
@@ -122,7 +122,7 @@ def estimate(
         predictor_texts=n_texts,
         perturbator_passes=n_passes,
         predictor_seconds=_seconds_a_text(predictor.predict, texts[:BATCH]) * n_texts / workers,
-        perturbator_seconds=_seconds_a_text(partial(_propose, perturbator), some) * n_passes / workers,
+        perturbator_seconds=_seconds_a_text(partial(_propose, fitted), some) * n_passes / workers,
         own_seconds=OWN_SECONDS * n_samples / workers,
         measured_on=len(some),
         at_most=settings.strategy == "race",

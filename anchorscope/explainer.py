@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -136,11 +135,10 @@ class Explainer:
         return given
 
     def _engine(self, words: Words, predictor: Predictor, settings: Settings) -> Engine:
-        """Ready to test one document; a perturbator that has seen no texts yet is fitted to this one, in a copy."""
+        """Ready to test one document; a perturbator that has seen no texts yet learns from this one."""
         perturbator = self._perturbator([words], settings)
         if not len(perturbator.vocabulary):
-            perturbator = deepcopy(perturbator)
-            perturbator.fit([words])
+            perturbator = perturbator.fit([words])
         return Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
 
     def _perturbator(self, texts: Sequence[Words], settings: Settings) -> Perturbator:

@@ -114,7 +114,7 @@ class Run:
         self._predictor = (
             predictor if isinstance(predictor, RetryingPredictor) else RetryingPredictor(predictor, Retry())
         )
-        self._perturbator = perturbator
+        self.perturbator = perturbator
         self._settings = settings
         self._aggregation = aggregation(settings.aggregation)
         self._make_backend: Callable[[LocalScore, int], Backend] = registry.resolve("backend", backend)
@@ -177,7 +177,7 @@ class Run:
                 "skipped": self._skipped,
             },
             model={"name": self._predictor.name, "sha256": self._predictor.fingerprint},
-            perturbator={"name": self._perturbator.name, "sha256": self._perturbator.fingerprint},
+            perturbator={"name": self.perturbator.name, "sha256": self.perturbator.fingerprint},
             versions={"anchorscope": version("anchorscope"), "python": platform.python_version()},
         )
 
@@ -185,7 +185,7 @@ class Run:
         """The result that the folder holds already, if there is nothing left to do; that of another run is refused."""
         if self._folder is None or not is_finished(self._folder):
             return None
-        self._perturbator.fit(LazyWords([document.text for document in self._chosen]))
+        self._fit()
         with closing(RunReader(self._folder)) as kept:
             self._compare(kept.meta)
         return Result.load(self._folder)
@@ -198,7 +198,7 @@ class Run:
         chosen = self._chosen
         candidates = find_candidates(chosen, settings, training_texts=self._training_texts)
         texts = [document.text for document in chosen]
-        self._perturbator.fit(LazyWords(texts))
+        self._fit()
         if journal:
             self._begin_or_compare(journal)
         predictions = self._predictions(chosen, texts, journal)
@@ -207,6 +207,10 @@ class Run:
             journal.write_collection(collection)
         self._warn_of_labels_only()
         yield from self._rounds(collection, journal, self._choosing + Cost(predictor_texts=len(chosen)), clock)
+
+    def _fit(self) -> None:
+        """Let the perturbator learn from the documents; what has learnt is this run's own."""
+        self.perturbator = self.perturbator.fit(LazyWords([document.text for document in self._chosen]))
 
     def _predictions(self, chosen: Sequence[Document], texts: Sequence[str], journal: Journal | None) -> Predictions:
         """What the model says of the documents; with a journal, written down in pieces and read from there."""
@@ -238,7 +242,7 @@ class Run:
 
     def _rounds(self, collection: Collection, journal: Journal | None, cost: Cost, clock: _Clock) -> Iterator[Snapshot]:
         settings = self._settings
-        score: LocalScore = registry.resolve("score", str(settings.score))(self._predictor, self._perturbator, settings)
+        score: LocalScore = registry.resolve("score", str(settings.score))(self._predictor, self.perturbator, settings)
         backend = self._make_backend(score, self._workers)
         strategy: Strategy = registry.resolve("strategy", settings.strategy)(collection, settings)
         ledger = Ledger(collection, strategy, settings.empty_anchor_rule)
@@ -293,7 +297,7 @@ class Run:
         except ModelError as error:
             sampling = self._settings.sampling
             test = self._settings.anchor_test
-            unit = unit_of(error.text, round_.units, self._predictor, self._perturbator, sampling, test)
+            unit = unit_of(error.text, round_.units, self._predictor, self.perturbator, sampling, test)
             if unit is None:
                 raise
             key = collection.documents[unit.document].key
@@ -309,7 +313,7 @@ class Run:
         spent = Cost()
         settings = self._settings
         if not self._budget.is_spent(cost):
-            engine = Engine(self._predictor, self._perturbator, settings.sampling, settings.anchor_test)
+            engine = Engine(self._predictor, self.perturbator, settings.sampling, settings.anchor_test)
             rows, of_samples = evidence.samples_of_terms(engine, collection, ledger, shown, settings.tau)
             curves, of_curves = evidence.aopc_curves(self._predictor, collection, shown, settings.seed)
             journal.write_evidence(rows if self._keep_texts else evidence.without_texts(rows))
@@ -372,7 +376,7 @@ class Run:
             "documents": {"sha256": self._documents.sha256},
             "model": {"name": self._predictor.name, "sha256": self._predictor.fingerprint},
             "labels": list(self._predictor.labels),
-            "perturbator": {"name": self._perturbator.name, "sha256": self._perturbator.fingerprint},
+            "perturbator": {"name": self.perturbator.name, "sha256": self.perturbator.fingerprint},
             "training texts": {"sha256": _digest(self._training_texts)},
             "texts": self._keep_texts,
         }

@@ -313,8 +313,11 @@ class Perturbator(Protocol):
     knows_originals: bool
     fingerprint: str
 
-    def fit(self, texts: Sequence[Words]) -> None:
-        """Learn what there is to learn from the collection (most perturbators learn nothing)."""
+    def fit(self, texts: Sequence[Words]) -> Perturbator:
+        """The perturbator that has learnt from the collection what there is to learn: a new one, which stays as it is.
+
+        Most learn nothing, and give themselves back.
+        """
         ...
 
     def propose(self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]) -> Proposals:

@@ -95,7 +95,7 @@ def main() -> None:
     task = tasks.load("rotten-tomatoes", None, arguments.documents)
     predictor = classifiers.train("linear", task.train)
     perturbator = named_perturbator(arguments.perturbator, top_n=50)
-    perturbator.fit([split(text) for text in task.texts])
+    perturbator = perturbator.fit([split(text) for text in task.texts])
     labels = predictor.predict(task.texts).argmax(axis=1).tolist()
     units = []
     for number, (text, label) in enumerate(zip(task.texts, labels)):

@@ -48,7 +48,7 @@ def profile(name: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     settings = preset("fast", strategy=arguments.strategy)
     noise = named_perturbator(arguments.perturbator, top_n=settings.top_n)
     first = [split(task.texts[0])]
-    noise.fit(first)
+    noise = noise.fit(first)
     noise.propose(first, [np.ones(len(first[0]), bool)])  # opens the model
     run = Run(read_texts(task.texts), predictor, noise, settings)
     profiler = cProfile.Profile(process_time)

@@ -40,7 +40,7 @@ def watch(predictor: Predictor, texts: list[str], perturbator: str) -> list[tupl
     settings = preset("fast")
     noise = named_perturbator(perturbator, top_n=settings.top_n)
     first = [split(texts[0])]
-    noise.fit(first)
+    noise = noise.fit(first)
     noise.propose(first, [np.ones(len(first[0]), bool)])  # opens the model
     run = Run(read_texts(texts), predictor, noise, settings)
     start, cpu = perf_counter(), process_time()

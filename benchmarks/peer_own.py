@@ -111,7 +111,7 @@ def main() -> None:
         answer = {"weights": weights}
     else:
         perturbator = named_perturbator(arguments.perturbator, top_n=settings.top_n)
-        perturbator.fit([split(document.text) for document in documents])
+        perturbator = perturbator.fit([split(document.text) for document in documents])
         warm, engine = (Engine(predictor, perturbator, settings.sampling, settings.anchor_test) for _ in range(2))
         judge(documents[:1], predictor, warm)
         with Meter() as meter:

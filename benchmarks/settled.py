@@ -72,7 +72,7 @@ def judge(task: tasks.Task, most: int) -> Judged:
     predictor, perturbator = classifiers.train("linear", task.train), CorpusPerturbator()
     documents = sorted(read_texts(task.texts).documents, key=lambda document: document.key)
     texts = [document.text for document in documents]
-    perturbator.fit(LazyWords(texts))
+    perturbator = perturbator.fit(LazyWords(texts))
     whole = collect(documents, predictor.labels, predict(predictor, texts), settings)
     if whole.first_occurrence[-1] > most:
         fewer = documents[: int(np.searchsorted(whole.first_occurrence, most))]

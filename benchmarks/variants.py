@@ -53,7 +53,7 @@ def explain(predictor: Predictor, texts: list[str], settings: Settings, perturba
     """The last snapshot of a run, and its time."""
     noise = named_perturbator(perturbator, top_n=settings.top_n)
     first = [split(texts[0])]
-    noise.fit(first)
+    noise = noise.fit(first)
     noise.propose(first, [np.ones(len(first[0]), bool)])  # opens the model
     run = Run(read_texts(texts), predictor, noise, settings)
     with Meter() as meter:

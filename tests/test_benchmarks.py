@@ -71,7 +71,7 @@ def test_judging_the_tokens_of_an_arena_finds_the_words_of_a_scan(
     arena = peers.Arena("rotten-tomatoes", None, {"few": 5, "some": 120, "all": 120})
     settings = preset("fast", strategy="scan")
     perturbator = CorpusPerturbator(top_n=settings.top_n)
-    perturbator.fit([split(text) for text in arena.texts])
+    perturbator = perturbator.fit([split(text) for text in arena.texts])
     engine = Engine(arena.predictor, perturbator, settings.sampling, settings.anchor_test)
     documents, _ = read_task(arena.folder("some"))
     verdicts, cost = peer_own.judge(documents, arena.predictor, engine)

@@ -94,7 +94,7 @@ def test_a_mask_token_takes_the_place_of_a_word() -> None:
 def test_a_fill_is_a_proposal_and_never_the_word_itself() -> None:
     perturbator = CorpusPerturbator(top_n=12)
     documents = [split(text) for text in reviews(40)]
-    perturbator.fit(documents)
+    perturbator = perturbator.fit(documents)
     filled = named_substitutes("fill", perturbator, seed=3)(documents)
     for document, words in zip(documents, filled, strict=True):
         assert len(words) == len(document)

@@ -235,7 +235,7 @@ def test_one_document_has_stop_words_and_rare_words_tested_too() -> None:
 def test_one_document_does_not_change_the_perturbator_it_is_given() -> None:
     """Fitted to a collection, it must still propose words of that collection afterwards (and for the document)."""
     perturbator = CorpusPerturbator(top_n=30)
-    perturbator.fit([split(text) for text in reviews()])
+    perturbator = perturbator.fit([split(text) for text in reviews()])
     before = perturbator.fingerprint
     explainer(perturbator=perturbator).anchors("a great film")
     assert perturbator.fingerprint == before
@@ -258,7 +258,7 @@ def test_without_a_perturbator_english_gets_the_embedded_one() -> None:
 
 def test_without_a_perturbator_other_documents_get_words_of_their_own() -> None:
     russian, learnt = "этот фильм был очень хорош и прекрасно снят", CorpusPerturbator()
-    learnt.fit([split(russian)])
+    learnt = learnt.fit([split(russian)])
     model = KeywordPredictor("хорош")
     with pytest.warns(UserWarning, match="drawn from the documents themselves") as remarks:
         found = explainer(perturbator=None, model=model).anchors(russian)

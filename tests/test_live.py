@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(folder: Path) -> Iterator[Site]:
-    trial = Trial(WeightPredictor({"great": 3.0, "bad": -3.0}), MaskTokenPerturbator(""), preset("fast"))
+    trial = Trial(WeightPredictor({"great": 3.0, "bad": -3.0}), lambda: MaskTokenPerturbator(""), preset("fast"))
     live = LiveRun(folder, trial=trial)
     server, listener, address = make_server(live, port=0)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

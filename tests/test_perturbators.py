@@ -151,7 +151,7 @@ class TestCorpus:
     @pytest.fixture
     def perturbator(self) -> CorpusPerturbator:
         perturbator = CorpusPerturbator(top_n=12)
-        perturbator.fit(self.DOCUMENTS)
+        perturbator = perturbator.fit(self.DOCUMENTS)
         return perturbator
 
     def propose(self, perturbator: CorpusPerturbator, text: str, *positions: int) -> list[dict[str, float]]:
@@ -183,19 +183,19 @@ class TestCorpus:
     def test_each_source_is_cut_to_its_most_frequent_words(self) -> None:
         """With one word each: b after a, b before the full stop, a of all; ties go to the word that sorts first."""
         perturbator = CorpusPerturbator(top_n=3)
-        perturbator.fit(self.DOCUMENTS)
+        perturbator = perturbator.fit(self.DOCUMENTS)
         assert self.propose(perturbator, "a b.", 1) == [pytest.approx({"b": 0.55, "a": 0.45}, abs=1e-6)]
         assert self.propose(perturbator, "xyz b", 1) == [pytest.approx({".": 0.25, "a": 0.75}, abs=1e-6)]
 
     def test_capitals_do_not_matter(self, perturbator: CorpusPerturbator) -> None:
         capitals = CorpusPerturbator(top_n=12)
-        capitals.fit([split(text) for text in ("A b", "a C", "A B.")])
+        capitals = capitals.fit([split(text) for text in ("A b", "a C", "A B.")])
         assert capitals.fingerprint == perturbator.fingerprint
         assert self.propose(capitals, "A b.", 1) == self.propose(perturbator, "a b.", 1)
 
     def test_words_keep_their_spelling(self) -> None:
         perturbator = CorpusPerturbator()
-        perturbator.fit([split("Die Straße"), split("Ο ΔΡΌΜΟΣ")])
+        perturbator = perturbator.fit([split("Die Straße"), split("Ο ΔΡΌΜΟΣ")])
         assert {"straße", "δρόμος"} <= set(perturbator.vocabulary)
 
     @settings(max_examples=50, deadline=None)
@@ -212,7 +212,7 @@ class TestCorpus:
             perturbator = CorpusPerturbator(top_n=6)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(corpus, "MOST_WORDS", most)
-                perturbator.fit(texts)
+                perturbator = perturbator.fit(texts)
             fingerprints.add(perturbator.fingerprint)
         assert len(fingerprints) == 1
 
@@ -220,7 +220,7 @@ class TestCorpus:
         """Of 100 documents of two words of their own, 15 have at most 30 words."""
         monkeypatch.setattr(corpus, "MOST_WORDS", 30)
         perturbator = CorpusPerturbator()
-        perturbator.fit([split(f"left{i} right{i}") for i in range(100)])
+        perturbator = perturbator.fit([split(f"left{i} right{i}") for i in range(100)])
         assert len(perturbator.vocabulary) == 30
 
     def test_the_fingerprint_follows_the_documents_and_the_number_of_proposals(
@@ -229,7 +229,7 @@ class TestCorpus:
         fingerprints = {perturbator.fingerprint}
         for top_n, documents in ((12, self.DOCUMENTS[:2]), (15, self.DOCUMENTS)):
             other = CorpusPerturbator(top_n=top_n)
-            other.fit(documents)
+            other = other.fit(documents)
             fingerprints.add(other.fingerprint)
         assert len(fingerprints) == 3
 

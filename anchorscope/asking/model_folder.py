@@ -6,13 +6,16 @@ transformers would make up with no more than a log message is named, for the rea
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from anchorscope.asking.answers import brief
-from anchorscope.errors import MissingPackageError, ModelFileError
+from anchorscope.asking.answers import brief, shortened
+from anchorscope.errors import MissingPackageError, ModelFileError, RunFolderError
+from anchorscope.files import read_regular
 
 
 def weights_in(folder: Path) -> list[Path]:
@@ -24,6 +27,7 @@ def weights_in(folder: Path) -> list[Path]:
             f"The folder {str(folder)!r} has no config.json, so it is no Hugging Face model; "
             "write one with model.save_pretrained(folder)."
         )
+    _refuse_code(folder)
     weights = sorted(folder.glob("*.safetensors"))
     if not weights and any(folder.glob("*.bin")):
         raise ModelFileError(
@@ -34,7 +38,73 @@ def weights_in(folder: Path) -> list[Path]:
         raise ModelFileError(
             f"The folder {str(folder)!r} holds no weights; expected model.safetensors beside config.json."
         )
+    for path in weights:
+        if path.is_symlink() or not path.is_file():
+            raise ModelFileError(f"{str(path)!r} is no regular file; copy the weights into the folder.")
+    _check_index(folder, {path.name for path in weights})
     return weights
+
+
+def _check_index(folder: Path, weights: set[str]) -> None:
+    """An index may name no other files than the safetensors in the folder: others are pickles, or lie elsewhere."""
+    path = folder / "model.safetensors.index.json"
+    if not os.path.lexists(path):
+        return
+    named = _json(path).get("weight_map", {})
+    files = {*named.values()} if isinstance(named, dict) and all(isinstance(n, str) for n in named.values()) else {""}
+    if strange := sorted(files - weights):
+        raise ModelFileError(
+            f"{str(path)!r} names {strange[0]!r} as a file with weights; expected .safetensors files in its folder."
+        )
+
+
+def _refuse_code(folder: Path) -> None:
+    """Refuse a folder whose options would make transformers fetch or run code, or read other folders."""
+    if os.path.lexists(folder / "adapter_config.json"):
+        raise ModelFileError(
+            f"The folder {str(folder)!r} holds an adapter of another model; merge the two "
+            "(model.merge_and_unload()) and write the whole with save_pretrained(folder)."
+        )
+    for name in ("config.json", "tokenizer_config.json"):
+        if os.path.lexists(folder / name):
+            for option, value in _options(_json(folder / name)):
+                if option in CODE or (option in KERNELS and value not in KNOWN_KERNELS):
+                    raise ModelFileError(
+                        f"{str(folder / name)!r} sets {option!r} to {shortened(str(value))}, which makes transformers "
+                        "load code or other files; remove it, or load the model yourself and name module:attribute."
+                    )
+
+
+CODE = ("auto_map", "custom_pipelines", "quantization_config", "use_kernels", "kernel_config", "compile_config")
+"""Options that name code, or packages that are loaded because of them."""
+
+KERNELS = ("attn_implementation", "_attn_implementation", "experts_implementation")
+KNOWN_KERNELS = (None, "eager", "sdpa", "flash_attention_2", "flex_attention")
+"""Ways of computing that come with torch; any other name is looked up on a hub, and is code."""
+
+LARGEST_CONFIG = 64 << 20
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """A file of options, which is a regular one and holds an object."""
+    try:
+        found = json.loads(read_regular(path, at_most=LARGEST_CONFIG))
+    except (OSError, ValueError, RecursionError, RunFolderError) as error:
+        raise ModelFileError(f"{str(path)!r} cannot be read ({brief(error)}).") from error
+    if not isinstance(found, dict):
+        raise ModelFileError(f"{str(path)!r} holds no options; expected a JSON object.")
+    return found
+
+
+def _options(values: Any) -> Iterator[tuple[str, Any]]:
+    """Every option, those inside others included."""
+    if isinstance(values, dict):
+        for name, value in values.items():
+            yield name, value
+            yield from _options(value)
+    elif isinstance(values, list):
+        for value in values:
+            yield from _options(value)
 
 
 def load(folder: Path, auto_class: str, kind: str) -> tuple[Any, Any, list[str]]:

@@ -15,6 +15,7 @@ the preset's. A command is loaded when it is named; models bring what they need 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import sys
@@ -22,10 +23,11 @@ from collections.abc import Collection, Sequence
 from contextlib import redirect_stdout
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO, cast
 
 from anchorscope.cli import explain, options
 from anchorscope.errors import AnchorscopeError, InputError
+from anchorscope.report.table import safe
 
 FAILED = 1
 BAD_INPUT = 2
@@ -49,10 +51,10 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that ``argv`` (the process's own arguments if None) asks for, and give its exit status."""
     given: dict[str, Any] = {}
+    sys.stderr = sys.stderr or io.StringIO()  # closed: there is nobody to tell
     try:
         given = parse(argv)
-        _set_up_streams(given)
-        output = sys.stdout
+        output = _set_up_streams(given)
         with redirect_stdout(sys.stderr):  # what a model prints is no data
             status = _module(given["command"]).run(given, output)
         output.flush()
@@ -140,18 +142,34 @@ class _Version(argparse.Action):
         raise SystemExit(0)
 
 
-def _set_up_streams(given: dict[str, Any]) -> None:
-    """A character that the terminal cannot show is no reason to fail; log messages follow -q and -v."""
+def _set_up_streams(given: dict[str, Any]) -> TextIO:
+    """Where data goes. A character that a terminal cannot show is no reason to fail; messages follow -q and -v."""
     import logging
-    from io import TextIOWrapper
 
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     if "verbose" in given:
         logging.basicConfig(level=logging.INFO, format="anchorscope: %(message)s")
     elif "quiet" in given:
         logging.disable(logging.WARNING)
+    if sys.stdout is None or sys.stdout.closed:
+        raise InputError("Standard output is closed, and what is found goes there; leave it open, or redirect it.")
+    return cast(TextIO, _Terminal(sys.stdout)) if sys.stdout.isatty() else sys.stdout
+
+
+class _Terminal:
+    """A terminal to which nothing is written that it would take for a command, whatever labels and terms hold."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self.terminal = terminal
+
+    def write(self, text: str) -> int:
+        """Write the text, with control characters shown instead of sent."""
+        return self.terminal.write("\n".join(safe(line) for line in text.split("\n")))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.terminal, name)
 
 
 def _tell(error: Exception, *, with_traceback: bool) -> None:

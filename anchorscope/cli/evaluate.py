@@ -254,8 +254,7 @@ def _perturbator(one: KeptRun, given: Mapping[str, Any]) -> Perturbator:
 
     name = given.get("perturbator", one.perturbator)
     found = named_perturbator(name, top_n=one.settings.top_n, **inputs.chosen(given, ("device",)))
-    found.fit(LazyWords(one.texts))
-    return found
+    return found.fit(LazyWords(one.texts))
 
 
 def _table(evaluation: Evaluation) -> str:

@@ -105,8 +105,7 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
     settings = given_settings({**({} if "preset" in given else ONE_DOCUMENT), **given, **NO_AGGREGATION})
     text = given["document"]
     predictor = given_predictor(given)
-    perturbator = given_perturbator(given, [text], settings)
-    perturbator.fit([split(text)])
+    perturbator = given_perturbator(given, [text], settings).fit([split(text)])
     further = {name: value for name, value in settings.to_dict().items() if name not in ("top_k", "seed", "labels")}
     explainer = Explainer(predictor, perturbator=perturbator, random_state=settings.seed, settings=further)
     try:

@@ -88,8 +88,8 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
     settings = Settings.from_dict(meta["settings"])
     name = given.get("perturbator", meta["perturbator"]["name"])
     perturbator = named_perturbator(name, top_n=settings.top_n, **inputs.chosen(given, ("device",)))
-    perturbator.fit(LazyWords(texts))
-    return LiveRun(folder, trial=Trial(inputs.given_predictor(given), perturbator, settings))
+    perturbator = perturbator.fit(LazyWords(texts))
+    return LiveRun(folder, trial=Trial(inputs.given_predictor(given), lambda: perturbator, settings))
 
 
 def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
@@ -117,5 +117,5 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
         n_documents=len(texts),
         settings=settings,
     )
-    trial = Trial(predictor, perturbator, settings)
+    trial = Trial(predictor, lambda: run.perturbator, settings)
     return LiveRun(folder, run=run, budget=budget, waiting=before, trial=trial, at_end=lambda: write_report(folder))

@@ -16,7 +16,7 @@ from anchorscope.errors import InputError, ModelError, StorageError
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.json_lines import JsonLines
 from anchorscope.report.page import write_report
-from anchorscope.report.table import WIDTH, counted, result_table
+from anchorscope.report.table import WIDTH, counted, result_table, safe
 from anchorscope.report.terminal import LiveTable, ProgressLines, clock
 from anchorscope.result import Result
 from anchorscope.run import Run
@@ -95,7 +95,7 @@ def show_kept(result: Result, folder: Path, given: Mapping[str, Any], output: Te
 
 def print_table(make: Callable[[int], Text], output: TextIO) -> None:
     """A table in colours and as wide as the terminal, or else plain and 80 columns wide."""
-    console = Console(file=output, highlight=False)
+    console = Console(file=getattr(output, "terminal", output), highlight=False)
     if console.is_terminal:
         console.print(make(console.width), no_wrap=True)
     else:
@@ -114,9 +114,9 @@ def waiting(given: Mapping[str, Any], sentence: str) -> Iterator[None]:
 
 
 def say(given: Mapping[str, Any], sentence: str) -> None:
-    """A sentence on the error output, unless it should be quiet there."""
+    """A sentence on the error output, unless it should be quiet there; nothing in it reaches a terminal as it is."""
     if "quiet" not in given:
-        print(sentence, file=sys.stderr, flush=True)
+        print("\n".join(safe(line) for line in sentence.split("\n")), file=sys.stderr, flush=True)
 
 
 def _reporters(given: Mapping[str, Any], output: TextIO, first: str) -> list[Reporter]:

@@ -12,8 +12,7 @@ distributions is cut to its most frequent words, a third of ``top_n`` each.
 
 >>> import numpy as np
 >>> corpus = [Words(("a", "b"), ("", " ", "")), Words(("a", "c"), ("", " ", ""))]
->>> perturbator = CorpusPerturbator(top_n=9)
->>> perturbator.fit(corpus)
+>>> perturbator = CorpusPerturbator(top_n=9).fit(corpus)
 >>> proposals = perturbator.propose(corpus[:1], [np.array([False, True])])
 >>> for word, probability in zip(proposals.words[0], proposals.probabilities[0]):
 ...     if probability:
@@ -66,8 +65,13 @@ class CorpusPerturbator:
             raise InputError(f"The perturbator {cls.name!r} takes nothing after a colon, but {argument!r} was given.")
         return cls(top_n=top_n)
 
-    def fit(self, texts: Sequence[Words]) -> None:
-        """Count which words stand beside which; the order of the texts does not matter."""
+    def fit(self, texts: Sequence[Words]) -> CorpusPerturbator:
+        """One that has counted which words stand beside which; the order of the texts does not matter."""
+        fitted = CorpusPerturbator(self.top_n)
+        fitted._learn(texts)
+        return fitted
+
+    def _learn(self, texts: Sequence[Words]) -> None:
         self.vocabulary, line = _number(_sample(texts))
         if not self.vocabulary:
             raise InputError("The corpus perturbator learns from the documents, but they contain no word at all.")

@@ -85,8 +85,9 @@ class EmbeddedPerturbator:
         names = ("top_n", "threads", "batch_size", "folder")
         return partial(type(self), **{name: getattr(self, name) for name in names}), ()
 
-    def fit(self, texts: Sequence[Words]) -> None:
+    def fit(self, texts: Sequence[Words]) -> EmbeddedPerturbator:
         """There is nothing to learn."""
+        return self
 
     def propose(self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]) -> Proposals:
         """The likeliest words for every True of every mask, all masks of a text being hidden at once."""

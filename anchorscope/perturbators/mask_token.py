@@ -37,8 +37,9 @@ class MaskTokenPerturbator:
         """The perturbator as the command line names it, with its token."""
         return cls(argument)
 
-    def fit(self, texts: Sequence[Words]) -> None:
+    def fit(self, texts: Sequence[Words]) -> MaskTokenPerturbator:
         """There is nothing to learn."""
+        return self
 
     def propose(self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]) -> Proposals:
         """The token, for certain."""

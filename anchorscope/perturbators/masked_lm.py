@@ -91,8 +91,9 @@ class MaskedLMPerturbator:
         names = ("folder", "top_n", "batch_size", "device")
         return partial(type(self), **{name: getattr(self, name) for name in names}), ()
 
-    def fit(self, texts: Sequence[Words]) -> None:
+    def fit(self, texts: Sequence[Words]) -> MaskedLMPerturbator:
         """There is nothing to learn."""
+        return self
 
     def propose(self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]) -> Proposals:
         """The likeliest words for every True of every mask, all masks of a text being hidden at once."""

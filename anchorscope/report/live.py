@@ -54,9 +54,9 @@ class UntilStopped(Budget):
 
 
 class Trial:
-    """A model and a fitted perturbator, to try a text on."""
+    """A model and what gives a fitted perturbator, to try a text on."""
 
-    def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
+    def __init__(self, predictor: Predictor, perturbator: Callable[[], Perturbator], settings: Settings) -> None:
         self._predictor = predictor
         self._perturbator = perturbator
         self._settings = replace(settings, **ONE_DOCUMENT)
@@ -86,7 +86,7 @@ class Trial:
     def _engine(self) -> Engine:
         # Not before the first question: by then the run has fitted the perturbator.
         settings = self._settings
-        self._made = self._made or Engine(self._predictor, self._perturbator, settings.sampling, settings.anchor_test)
+        self._made = self._made or Engine(self._predictor, self._perturbator(), settings.sampling, settings.anchor_test)
         return self._made
 
 

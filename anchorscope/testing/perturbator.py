@@ -71,12 +71,22 @@ def answers_alike_whatever_stands_beside_a_text(make: Make) -> None:
     assert_same(fitted, together, Proposals(words, np.concatenate([one.probabilities for one in alone])))
 
 
+def stays_as_it_is_once_it_has_learnt(make: Make) -> None:
+    """What has learnt from some texts does not change when others are learnt from: a run may go on beside another."""
+    made = make()
+    fitted = made.fit(TEXTS)
+    before = fitted.fingerprint
+    proposals = fitted.propose(TEXTS, masks_for(TEXTS, 0.5))
+    made.fit([split("quite other words")])
+    fitted.fit([split("and others yet")])
+    assert fitted.fingerprint == before
+    assert_same(fitted, proposals, fitted.propose(TEXTS, masks_for(TEXTS, 0.5)))
+
+
 def two_that_saw_the_same_agree(make: Make) -> None:
     """The order of the texts is no matter, and the fingerprint is that of what was learnt."""
-    one = make()
-    other = make()
-    one.fit(TEXTS)
-    other.fit(TEXTS[::-1])
+    one = make().fit(TEXTS)
+    other = make().fit(TEXTS[::-1])
     assert one.fingerprint == other.fingerprint
     assert_same(one, one.propose(TEXTS, masks_for(TEXTS, 0.5)), other.propose(TEXTS, masks_for(TEXTS, 0.5)))
 
@@ -100,9 +110,7 @@ def assert_same(perturbator: Perturbator, one: Proposals, other: Proposals) -> N
 
 
 def _fitted(make: Make) -> Perturbator:
-    made = make()
-    made.fit(TEXTS)
-    return made
+    return make().fit(TEXTS)
 
 
 CHECKS = (
@@ -111,4 +119,5 @@ CHECKS = (
     does_not_look_under_a_mask,
     answers_alike_whatever_stands_beside_a_text,
     two_that_saw_the_same_agree,
+    stays_as_it_is_once_it_has_learnt,
 )

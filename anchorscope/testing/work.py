@@ -46,9 +46,7 @@ def settings(**given: Any) -> Settings:
 
 def perturbator() -> CorpusPerturbator:
     """Fitted to the reviews."""
-    fitted = CorpusPerturbator(top_n=12)
-    fitted.fit(LazyWords(TEXTS))
-    return fitted
+    return CorpusPerturbator(top_n=12).fit(LazyWords(TEXTS))
 
 
 def collection(chosen: Settings) -> Collection:

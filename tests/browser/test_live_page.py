@@ -36,7 +36,7 @@ class Unhurried:
 def live_run(data: tuple[Any, Reviews], folder: Path, *, n: int, **settings: Any) -> LiveRun:
     budget = UntilStopped()
     run = review_run(data, folder, n=n, budget=budget, top_k=10, **settings)
-    predictor, perturbator = Unhurried(run._predictor), run._perturbator
+    predictor, perturbator = Unhurried(run._predictor), run.perturbator
     run._predictor = predictor
     before = waiting_data(
         "reviews",
@@ -47,7 +47,7 @@ def live_run(data: tuple[Any, Reviews], folder: Path, *, n: int, **settings: Any
         settings=run._settings,
     )
 
-    trial = Trial(predictor, perturbator, run._settings)
+    trial = Trial(predictor, lambda: run.perturbator, run._settings)
     return LiveRun(folder, run=run, budget=budget, waiting=before, trial=trial)
 
 
@@ -119,8 +119,9 @@ def test_try_it(open_page: Any, show: Show, data: tuple[Any, Reviews], keep_run:
 
     model, explained = data
     perturbator = CorpusPerturbator(top_n=50)
-    perturbator.fit(LazyWords(explained.texts[:300]))
-    watched = open_page(show(LiveRun(keep_run("one"), trial=Trial(as_predictor(model), perturbator, preset("fast")))))
+    perturbator = perturbator.fit(LazyWords(explained.texts[:300]))
+    trial = Trial(as_predictor(model), lambda: perturbator, preset("fast"))
+    watched = open_page(show(LiveRun(keep_run("one"), trial=trial)))
     watched.page.get_by_role("link", name="Try it").click()
     watched.page.get_by_label("Your text").fill("a bad and dull film, 😀 bad acting")
     watched.until("document.querySelectorAll('.prediction > div').length === 2")
@@ -146,8 +147,8 @@ def test_hostile_texts_on_the_live_page(open_page: Any, show: Show, tmp_path: Pa
     folder = tmp_path / "run"
     hostile_run(folder)
     perturbator = CorpusPerturbator(top_n=20)
-    perturbator.fit([split("great thanks")])
-    watched = open_page(show(LiveRun(folder, trial=Trial(HostilePredictor(), perturbator, preset("fast")))))
+    perturbator = perturbator.fit([split("great thanks")])
+    watched = open_page(show(LiveRun(folder, trial=Trial(HostilePredictor(), lambda: perturbator, preset("fast")))))
     assert watched.texts(".panel h2") == list(LABELS)
     for view in ["documents", "table", "curves", "try"]:
         watched.page.evaluate(f"location.hash = '{view}'")

@@ -38,7 +38,7 @@ NEARLY = 1e-5
 @pytest.fixture(scope="module", params=["mask-token", "removal", "corpus", "embedded", "bert", "roberta"])
 def perturbator(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Perturbator:
     fitted = make(request.param, tmp_path_factory.mktemp(request.param))
-    fitted.fit(TEXTS)
+    fitted = fitted.fit(TEXTS)
     return fitted
 
 
@@ -157,6 +157,6 @@ def test_a_copy_in_another_process_answers_the_same(perturbator: Perturbator) ->
 def test_fitting_again_in_another_order_changes_nothing(perturbator: Perturbator) -> None:
     before, masks = perturbator.fingerprint, masks_for(TEXTS, 0.5)
     expected = perturbator.propose(TEXTS, masks)
-    perturbator.fit(TEXTS[::-1])
+    perturbator = perturbator.fit(TEXTS[::-1])
     assert perturbator.fingerprint == before
     assert_same(perturbator, expected, perturbator.propose(TEXTS, masks))

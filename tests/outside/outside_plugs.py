@@ -46,7 +46,7 @@ class Dots:
     fingerprint = "dots"
 
     def fit(self, texts):
-        pass
+        return self
 
     def propose(self, texts, masks):
         n = sum(int(mask.sum()) for mask in masks)

@@ -53,7 +53,7 @@ COMBINATIONS = [
 
 def corpus_perturbator() -> CorpusPerturbator:
     perturbator = CorpusPerturbator(top_n=30)
-    perturbator.fit([split(text) for text in TEXTS])
+    perturbator = perturbator.fit([split(text) for text in TEXTS])
     return perturbator
 
 

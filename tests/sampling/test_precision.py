@@ -53,7 +53,7 @@ def case() -> Case:
     half = len(texts) // 2
     model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts[:2500], targets[:2500])
     perturbator = CorpusPerturbator(top_n=50)
-    perturbator.fit([split(text) for text in texts[half : half + 1500]])
+    perturbator = perturbator.fit([split(text) for text in texts[half : half + 1500]])
     predictor = as_predictor(model)
     reviews = [text for text in texts[half:] if 5 <= len(split(text)) <= 25][:N_REVIEWS]
     return Case(predictor, perturbator, reviews, predictor.predict(reviews).argmax(axis=1).tolist())

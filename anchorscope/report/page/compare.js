@@ -28,13 +28,13 @@ function compareView(main) {
   }
   const names = explained()
     .map((label) => label.name)
-    .filter((name) => other.labels[name]);
+    .filter((name) => valueAt(other.labels, name));
   const compared = names.map((name) => ({ name, changes: changes(name) }));
   const differ = ["model", "aggregation", "strategy", "perturbator", "seed"]
     .map((key) => [
       key,
-      key === "model" ? page.data.about.model : settings()[key],
-      key === "model" ? other.model?.name : other.settings?.[key],
+      key === "model" ? page.data.about.model : valueAt(settings(), key),
+      key === "model" ? other.model?.name : valueAt(other.settings, key),
     ])
     .filter(([, ours, theirs]) => theirs !== undefined && ours !== undefined && ours !== theirs);
   main.replaceChildren(
@@ -98,7 +98,7 @@ async function readOther(file) {
 /** Every term of either list: ranks before and after, and what became of it. */
 function changes(name) {
   const ours = topEntries(settings().aggregation, labelNumber(name), settings().top_k);
-  const theirs = page.data.other.labels[name].terms;
+  const theirs = valueAt(page.data.other.labels, name).terms;
   const before = new Map(ours.map((entry, i) => [entry.term, i + 1]));
   const after = new Map(theirs.map((entry, i) => [String(entry.term), i + 1]));
   return [...new Set([...before.keys(), ...after.keys()])].map((term) => {

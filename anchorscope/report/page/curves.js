@@ -10,15 +10,15 @@ function curvesView(main) {
       name: label.name,
       number: label.number,
       points: history
-        .map((moment) => [moment.seconds, value(moment.labels[label.name] ?? {})])
+        .map((moment) => [moment.seconds, value(valueAt(moment.labels, label.name) ?? {})])
         .filter(([, y]) => y !== null && y !== undefined),
     }));
   const aopc = labels.map((label) => ({
     name: label.name,
     number: label.number,
-    points: (page.data.aopc?.[label.name]?.curve ?? []).map((y, i) => [i + 1, y]),
+    points: (valueAt(page.data.aopc, label.name)?.curve ?? []).map((y, i) => [i + 1, y]),
   }));
-  const raced = history.some((moment) => labels.some((label) => moment.labels[label.name]?.regret !== null));
+  const raced = history.some((moment) => labels.some((label) => valueAt(moment.labels, label.name)?.regret !== null));
   main.replaceChildren(
     el(
       "div",

@@ -17,7 +17,7 @@ let drawn = null; // the address that is on the screen
 function draw() {
   if (!page.data) return;
   const { view } = state();
-  const name = view in VIEWS ? view : "words";
+  const name = valueAt(VIEWS, view) ? view : "words";
   const main = document.getElementById("main");
   const focused = document.activeElement?.id;
   const caret = document.activeElement?.selectionStart;
@@ -257,7 +257,7 @@ function take({ snapshot, ...rest }) {
     const { about } = page.data;
     Object.assign(about, { cost: snapshot.cost, settled: snapshot.settled });
     for (const label of about.labels) {
-      const { documents, robust, settled, regret } = snapshot.labels[label.name] ?? {};
+      const { documents, robust, settled, regret } = valueAt(snapshot.labels, label.name) ?? {};
       if (documents !== undefined) Object.assign(label, { documents, robust, settled, regret });
     }
   }

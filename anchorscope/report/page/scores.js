@@ -1,11 +1,14 @@
 "use strict";
 
+/** The value under a key that came with the data; never what every object has, such as its constructor. */
+const valueAt = (object, key) => (object && Object.hasOwn(object, key) ? object[key] : undefined);
+
 /* Scores come with the page, a column an aggregation; here they are put in order. */
 
 const aggregationNamed = (name) => page.data.terms?.aggregations.find((one) => one.name === name);
 
 /** Scores of all terms of one label. */
-const scoresOf = (terms, name, label) => terms.labels[label].scores[name];
+const scoresOf = (terms, name, label) => valueAt(terms.labels[label].scores, name);
 
 /** Numbers of the terms that occur in the label's documents, best first: by score, occurrences, then term. */
 function ranking(terms, scores, label) {

@@ -44,7 +44,7 @@ function entries(name, label, { against = false } = {}) {
   const { terms, standings } = page.data;
   if (!terms) return [];
   const scores = scoresOf(terms, name, label);
-  const standing = standings[name]?.[label];
+  const standing = valueAt(standings, name)?.[label];
   const known = new Map((standing?.terms ?? []).map((term, i) => [term, i]));
   const order = ranking(terms, scores, label);
   if (against) order.reverse();
@@ -70,7 +70,7 @@ function entries(name, label, { against = false } = {}) {
 
 /** The list of one label as the words view shows it: while a run goes on, its own list comes with the event. */
 function topEntries(name, label, k) {
-  const shown = page.live?.snapshot?.labels[page.data.about.labels[label].name];
+  const shown = valueAt(page.live?.snapshot?.labels, page.data.about.labels[label].name);
   if (shown && !page.live.snapshot.finished && name === settings().aggregation && k <= settings().top_k) {
     return shown.terms
       .slice(0, k)

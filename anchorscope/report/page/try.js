@@ -67,7 +67,7 @@ async function ask(anchors) {
     if (text !== attempt.text || (!anchors && knowsAnchors(text))) return;
     attempt.answer = { ...answer, text, anchors };
     attempt.past = [
-      { text, label: answer.label, probability: answer.probabilities[answer.label] },
+      { text, label: answer.label, probability: valueAt(answer.probabilities, answer.label) },
       ...attempt.past.filter((one) => one.text !== text),
     ].slice(0, 12);
   } catch (error) {

@@ -146,7 +146,7 @@ function updateWords() {
 function standingText(number) {
   const label = page.data.about.labels[number];
   const own = aggregation() === settings().aggregation;
-  const regret = own ? label.regret : page.data.standings?.[aggregation()]?.[number]?.regret;
+  const regret = own ? label.regret : valueAt(page.data.standings, aggregation())?.[number]?.regret;
   const said = [plural(label.documents, "document")];
   if (label.robust) said.push(`${whole(label.robust)} robust`);
   if (typeof regret === "number" && !state().against) said.push(`regret ${(Math.max(0, regret) * 100).toFixed(1)}%`);
