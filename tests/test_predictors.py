@@ -670,7 +670,7 @@ class TestHuggingFace:
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps({**config, **own}))
         (folder / "evil.py").write_text(f"import pathlib\npathlib.Path({str(trace)!r}).touch()\n")
-        with pytest.raises(ModelFileError, match="sets 'auto_map' to .* load code"):
+        with pytest.raises(ModelFileError, match=r"sets 'auto_map' to .* load code"):
             load_predictor(str(folder))
         assert not trace.exists()
 

@@ -6,6 +6,7 @@ with it is a RunFolderError (``database.py``), here or at any later question.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -68,6 +69,7 @@ class RunReader:
         with reading(self._folder):
             self.terms = tuple(str(term) for term, _ in terms)
             self._training = np.array([training for _, training in terms], np.int64)
+            _check_size(len(self.labels) * len(self.terms), self._db)
             self.settings = Settings.from_dict(self.meta["settings"])
             _check_meta(self.meta)
 
@@ -220,6 +222,19 @@ class RunReader:
         for label, n in self._db.execute(query):
             counts[label] = n
         return counts
+
+
+def _check_size(n_cells: int, db: sqlite3.Connection) -> None:
+    """Every label is counted with every term: a small file may not ask for a large table."""
+    (n_pages,), (page_size,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+    if n_cells > min(MOST_CELLS, max(FREE_CELLS, CELLS_A_BYTE * n_pages * page_size)):
+        raise ValueError(f"its labels and terms would take a table of {n_cells:,} cells")
+
+
+MOST_CELLS = 1 << 26
+FREE_CELLS = 1 << 20
+CELLS_A_BYTE = 8
+"""Labels times terms of a run: at most so many, and beyond a million no more than the size of its journal explains."""
 
 
 def _check_meta(meta: Mapping[str, Any]) -> None:
