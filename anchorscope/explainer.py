@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from anchorscope.asking.budget import Budget
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import DocumentsError, InputError
 from anchorscope.local import LocalExplanation, explain_document, tested_positions
@@ -22,7 +23,7 @@ from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import as_predictor
 from anchorscope.predictors.labels import given_names
 from anchorscope.result import Result
-from anchorscope.run import Budget, Run
+from anchorscope.run import Run
 from anchorscope.sampling.engine import Engine
 from anchorscope.settings import Settings, in_a_line, preset, preset_for_one_document
 from anchorscope.text.read import Documents, listed_texts, read_texts

@@ -60,7 +60,7 @@ def explain_document(text: str, predictor: Predictor, engine: Engine | None, tau
     places = spans(split(text))
     tested = tuple(LocalAnchor(words.words[place], places[place]) for (place,) in positions)
     if engine and positions:
-        unit = Unit(0, text, label, tuple(positions), (tau,) * len(positions))
+        unit = Unit(0, text, label, tuple(positions), (tau,) * len(positions), float(row[label]))
         rows = engine.measure([unit])[0].rows()
         tested = tuple(
             replace(word, anchor=m.anchor, decided=m.decided, agreements=m.agreements, samples=m.samples, value=m.value)

@@ -69,6 +69,7 @@ class Settings:
 
     strategy: str = "race"
     regret: float = 0.02
+    surrogate: bool = True
     order: str = "confidence"
     filter: str = "none"
     tau_tilde: bool = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, nan
 from typing import Protocol, TypeAlias, overload, runtime_checkable
 
 import numpy as np
@@ -110,8 +110,8 @@ class Occurrence:
 class Unit:
     """Some occurrences in one document, to be measured together: the piece of work that travels to a worker.
 
-    ``document`` is its number in the collection, ``label`` the number of the label predicted for it;
-    ``thresholds[j]`` is the precision that makes an anchor of the occurrence at ``positions[j]``.
+    ``document`` is its number in the collection, ``label`` the number of the label predicted for it, ``probability``
+    that of this label; ``thresholds[j]`` is the precision that makes an anchor of the occurrence at ``positions[j]``.
     """
 
     document: int
@@ -119,6 +119,7 @@ class Unit:
     label: int
     positions: tuple[Positions, ...]
     thresholds: tuple[float, ...]
+    probability: float = nan
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -346,7 +347,9 @@ class LocalScore(Protocol):
 
     What makes one is called with a predictor, a fitted perturbator and the settings (``registry.resolve("score",
     name)(predictor, perturbator, settings)``). ``help`` says in a line what the value is, ``call`` what one call of the
-    model is, ``noise`` where the variance of a value comes from; ``is_graded`` tells an effect from a yes or no.
+    model is, ``noise`` where the variance of a value comes from; ``is_graded`` tells an effect from a yes or no. An
+    occurrence is a "token", or all tokens of a "term" in a document: ``grain``. Where ``shares_calls``, the calls for
+    one occurrence serve all others of its document. Where it ``tests_anchors``, it is asked about the empty anchor.
     """
 
     name: str
@@ -354,12 +357,18 @@ class LocalScore(Protocol):
     call: str
     noise: str
     is_graded: bool
+    grain: str
+    shares_calls: bool
+    tests_anchors: bool
 
-    def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
+    def calls(self, unit: Unit) -> float:
+        """The texts that the model is asked about for a unit, at most; infinite where nobody knows beforehand."""
+        ...
+
+    def measure(self, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
         """A row for each occurrence of each unit, in their order, and what that took.
 
-        A row depends on its own unit alone. Where ``max_calls`` (texts for the model) do not suffice, the rows of the
-        last units are missing: what comes back then belongs to the first of them.
+        A row depends on its own unit alone.
         """
         ...
 
@@ -371,7 +380,10 @@ class Backend(Protocol):
     """
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
-        """As the local score does, whoever does it."""
+        """As the local score does, whoever does it, with no more than ``max_calls`` texts for the model.
+
+        Where these do not suffice, rows of the last units are missing: what comes back belongs to the first of them.
+        """
         ...
 
     def close(self) -> None:

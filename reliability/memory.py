@@ -15,8 +15,9 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
+from anchorscope.asking.budget import Budget
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
-from anchorscope.run import Budget, Run
+from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_files

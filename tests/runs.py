@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from anchorscope.asking.budget import Budget
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.result import Result
-from anchorscope.run import Budget, Run
+from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_texts

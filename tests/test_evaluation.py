@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from runs import WEIGHTS, finish, make_run, predictor, reviews
 
+from anchorscope.asking.budget import Budget
 from anchorscope.asking.removals import Removals, removal_oracle
 from anchorscope.errors import InputError, RunFolderError, UnknownNameError
 from anchorscope.evaluation import lists
@@ -32,7 +33,6 @@ from anchorscope.evaluation.substitutes import named_substitutes
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.predictors import as_predictor
-from anchorscope.run import Budget
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 from anchorscope.text.read import read_texts
 from anchorscope.text.words import split, terms

@@ -16,6 +16,7 @@ import pytest
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope import Explainer, result
+from anchorscope.asking.budget import Budget
 from anchorscope.errors import InputError, ModelFileError, RunFolderError, StorageError
 from anchorscope.journal import writer
 from anchorscope.journal.columns import ROW, packed, unpacked
@@ -27,7 +28,7 @@ from anchorscope.predictors import load_predictor
 from anchorscope.report.page import write_report
 from anchorscope.report.view import page_data
 from anchorscope.result import Result
-from anchorscope.run import Budget, Run, is_finished
+from anchorscope.run import Run, is_finished
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor
 from anchorscope.text.read import read_texts

@@ -12,6 +12,7 @@ from time import monotonic
 import numpy as np
 import pytest
 
+from anchorscope.asking.budget import Budget
 from anchorscope.asking.removals import Removals
 from anchorscope.cli import main
 from anchorscope.errors import DocumentsError, InputError, RunFolderError, UnknownNameError
@@ -21,7 +22,6 @@ from anchorscope.reproduction.measure import measure
 from anchorscope.reproduction.page import page, write_page
 from anchorscope.reproduction.records import Key
 from anchorscope.reproduction.summary import Box, Summary
-from anchorscope.run import Budget
 from anchorscope.testing import WeightPredictor
 
 WEIGHTS = {"great": 2.0, "fine": 1.0, "hand": 1.2, "bad": -2.0, "dull": -1.2, "crisis": -1.0}

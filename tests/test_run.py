@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from runs import PLAIN, WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
 
+from anchorscope.asking.budget import Budget
 from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
 from anchorscope.estimate import estimate
 from anchorscope.journal.reader import RunReader
@@ -16,7 +17,7 @@ from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.planning.collection import choose
 from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result
-from anchorscope.run import Budget, Run
+from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 from anchorscope.text.read import read_texts

@@ -27,6 +27,8 @@ WEIGHTS = {"great": 2.0, "fine": 1.0, "bad": -2.0, "dull": -1.2, "slow": -0.7, "
 WORDS = [*WEIGHTS, "the", "plot", "and", "so", "Paris", "it's", "never", "always", "19"]
 
 GRADED = {
+    "score": "banzhaf",
+    "surrogate": False,
     "aggregation": "total",
     "test": "fixed",
     "keep": "balanced",

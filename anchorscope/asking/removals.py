@@ -88,6 +88,19 @@ class Removals:
             _Cut(cut, terms(cut), words, float(rows[i, self._label])) for i, cut, words in zip(chosen, cuts, instead)
         ]
 
+    @classmethod
+    def known(cls, predictor: Predictor, texts: Sequence[str], label: str, probabilities: Floats) -> Removals:
+        """Those of texts that are known to be predicted the label, with these probabilities: nothing is asked again."""
+        made = cls.__new__(cls)
+        made._predictor = predictor
+        made.n_texts = 0
+        made._label = predictor.labels.index(label)
+        cuts = [split(text) for text in texts]
+        made._documents = [
+            _Cut(cut, terms(cut), ("",) * len(cut), float(p)) for cut, p in zip(cuts, probabilities.tolist())
+        ]
+        return made
+
     def __len__(self) -> int:
         """The number of documents."""
         return len(self._documents)

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.answers import Columns, answered, brief, shortened
+from anchorscope.asking.budget import Meter
 from anchorscope.asking.process import process_as_it_was
 from anchorscope.errors import InputError, ModelError, ModelFailedError
 from anchorscope.types import BeginningPredictor, Predictor, Spelled
@@ -91,6 +92,7 @@ class RetryingPredictor:
         self.has_probabilities = predictor.has_probabilities
         self._at_once: int | None = None
         self.n_retries = 0
+        self.meter = Meter()
         self._columns = Columns()
         if isinstance(predictor, BeginningPredictor) and retry.timeout is None:
             self.begin = partial(self._begin, predictor)
@@ -118,6 +120,7 @@ class RetryingPredictor:
         """
         if self._at_once is not None and len(texts) > self._at_once:
             return lambda: self.predict(texts)
+        self.meter.pass_on(len(texts))
         try:
             begun = _called(predictor.begin, texts)
         except Exception:
@@ -172,6 +175,7 @@ class RetryingPredictor:
         return answered(call, texts, self.labels, self._columns)
 
     def _call(self, texts: list[str]) -> Any:
+        self.meter.pass_on(len(texts))
         if self._retry.timeout is None:
             return _called(self.predictor.predict, texts)
         return _within(self._retry.timeout, self.predictor.predict, texts)

@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from math import inf
+from math import inf, isfinite
 from pickle import PicklingError
 from threading import Thread
 from time import sleep
@@ -19,11 +19,12 @@ from typing import Any
 
 from anchorscope.asking.batches import batches
 from anchorscope.errors import AnchorscopeError, InputError
+from anchorscope.local_scores.metered import MeteredScore, affordable
 from anchorscope.settings import check_workers
-from anchorscope.types import Backend, Cost, LocalScore, Measurements, Unit
+from anchorscope.types import Backend, Cost, Measurements, Unit
 
 
-def local_backend(score: LocalScore, workers: int) -> Backend:
+def local_backend(score: MeteredScore, workers: int) -> Backend:
     """This process for one worker, a pool of processes for more."""
     check_workers(workers)
     return InProcess(score) if workers == 1 else Processes(score, workers)
@@ -32,7 +33,7 @@ def local_backend(score: LocalScore, workers: int) -> Backend:
 class InProcess:
     """The local score itself."""
 
-    def __init__(self, score: LocalScore) -> None:
+    def __init__(self, score: MeteredScore) -> None:
         self._score = score
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
@@ -46,9 +47,10 @@ class InProcess:
 class Processes:
     """Worker processes, each with a copy of the local score; a round is dealt out to all of them."""
 
-    def __init__(self, score: LocalScore, workers: int) -> None:
+    def __init__(self, score: MeteredScore, workers: int) -> None:
         from loky import ProcessPoolExecutor
 
+        self._score = score
         self._workers = workers
         threads = str(max(1, (os.cpu_count() or workers) // workers))
         environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
@@ -58,9 +60,15 @@ class Processes:
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
         """As the local score does, each worker its part of the units."""
-        parts = batches(units, max(1, -(-len(units) // self._workers)))
+        parts = list(batches(units, max(1, -(-len(units) // self._workers))))
+        allowed = [max_calls / max(1, len(parts))] * len(parts)
+        if isfinite(max_calls) and all(isfinite(self._score.calls(unit)) for unit in units):
+            parts = list(batches(affordable(self._score, units, max_calls), max(1, -(-len(units) // self._workers))))
+            costs = [sum(map(self._score.calls, part)) for part in parts]
+            # What is left over is for tries that fail, an equal share for each.
+            allowed = [cost + (max_calls - sum(costs)) // len(parts) for cost in costs]
         try:
-            answers = list(self._pool.map(_measure, parts))
+            answers = list(self._pool.map(_measure, parts, allowed))
         except (PicklingError, TypeError, AttributeError) as error:
             if "pickle" not in str(error).lower() and not isinstance(error, PicklingError):
                 raise
@@ -73,7 +81,12 @@ class Processes:
                 f"A worker process ended unexpectedly ({error}); "
                 "it may have run out of memory: try fewer --workers and go on with --resume."
             ) from error
-        return Measurements.join(found for found, _ in answers), sum((cost for _, cost in answers), Cost())
+        complete = []
+        for part, (found, _) in zip(parts, answers):
+            complete.append(found)
+            if len(found) < sum(map(len, part)):
+                break  # the rows of later units are no use without those of earlier ones
+        return Measurements.join(complete), sum((cost for _, cost in answers), Cost())
 
     def close(self) -> None:
         """End the workers."""
@@ -86,10 +99,10 @@ PR_SET_PDEATHSIG = 1
 WATCH_SECONDS = 0.5
 ORPHANED = 71
 
-_score: LocalScore | None = None
+_score: MeteredScore | None = None
 
 
-def _start(score: LocalScore, parent: int) -> None:
+def _start(score: MeteredScore, parent: int) -> None:
     global _score
     _score = score
     _end_with(parent)
@@ -116,6 +129,6 @@ def _end_with(parent: int) -> None:
     Thread(target=watch, name="anchorscope-parent", daemon=True).start()
 
 
-def _measure(units: Sequence[Unit]) -> tuple[Measurements, Cost]:
+def _measure(units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
     assert _score is not None, "the pool's initializer sets the local score"
-    return _score.measure(units)
+    return _score.measure(units, max_calls)

@@ -9,6 +9,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TextIO
 
+from anchorscope.asking.budget import Budget
 from anchorscope.cli import options
 from anchorscope.cli.inputs import (
     check_folder,
@@ -27,7 +28,7 @@ from anchorscope.explainer import Explainer
 from anchorscope.report.local import local_table
 from anchorscope.report.table import counted
 from anchorscope.result import Result
-from anchorscope.run import Budget, is_finished
+from anchorscope.run import is_finished
 from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT, Settings
 from anchorscope.text.read import Documents
 from anchorscope.text.words import split

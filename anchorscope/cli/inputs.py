@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from anchorscope.asking.budget import Budget
 from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
 from anchorscope.cli.watch import say
 from anchorscope.errors import InputError
@@ -16,7 +17,7 @@ from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import load_predictor
 from anchorscope.report.page import FILE as REPORT
 from anchorscope.report.page import is_report
-from anchorscope.run import Budget, Run, refuse_existing
+from anchorscope.run import Run, refuse_existing
 from anchorscope.settings import Settings, preset
 from anchorscope.text.read import Documents, read_files
 from anchorscope.types import Perturbator, Predictor

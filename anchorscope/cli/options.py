@@ -136,6 +136,12 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to leave out", "docs/switches.md says what each of them costs.")
     group.add_argument("--strategy", metavar="NAME", help=PLUGS["strategy"])
     group.add_argument("--regret", type=float, metavar="X", help="the share of its score that a settled list may lack")
+    group.add_argument(
+        "--surrogate", action="store_true", help="a race starts from what the documents' predictions say of each word"
+    )
+    group.add_argument(
+        "--no-surrogate", action="store_false", dest="surrogate", help="a race starts from how often words occur alone"
+    )
     group.add_argument("--filter", metavar="NAME", help="none, sound (lossless) or optimistic (the paper's, lossy)")
     group.add_argument("--tau-tilde", action="store_true", help="a lower tau for words that were anchors before, lossy")
     group.add_argument("--no-tau-tilde", action="store_false", dest="tau_tilde", help="the same tau for all words")

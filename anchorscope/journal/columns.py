@@ -6,7 +6,7 @@ these: so they do not give away in which order the words stand, and a run that k
 
 >>> rows = np.zeros(1, ROW)
 >>> len(packed(rows)), unpacked(packed(rows))["document"].tolist()
-(50, [0])
+(58, [0])
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ ROW = np.dtype(
         ("threshold", "<f8"),
         ("value", "<f8"),
         ("variance", "<f8"),
+        ("expected", "<f8"),  # by the surrogate
     ]
 )
 """A measurement, as the journal has it."""
@@ -45,13 +46,17 @@ def rows_of(round_: Round, found: Measurements, collection: Collection) -> Rows:
     rows["term"] = collection.terms_of(round_.occurrences)
     rows["ordinal"] = collection.ordinals_of(round_.occurrences)
     rows["threshold"] = round_.thresholds
+    rows["expected"] = np.where(round_.occurrences < 0, 0.0, collection.expected[np.maximum(round_.occurrences, 0)])
     for name in found.__slots__:
         rows[name] = getattr(found, name)
     return rows[_order(rows)]
 
 
 def measurements_in(rows: Rows, round_: Round, collection: Collection) -> Measurements | None:
-    """The way back: what was found, in the order of the round; None if the rows are about something else."""
+    """The way back: what was found, in the order of the round; None if the rows are about something else.
+
+    A round that could not be afforded in full has the rows of its first units: ``round_`` is then these.
+    """
     planned = np.zeros(len(round_.occurrences), ROW)
     planned["document"] = round_.documents
     planned["term"] = collection.terms_of(round_.occurrences)
@@ -80,7 +85,7 @@ def unpacked(blob: bytes) -> Rows:
         if (raw[:, ROW.fields[name][1]] > 1).any():  # type: ignore[index]
             raise ValueError(f"a measurement holds no truth value as {name}")
     rows = np.frombuffer(blob, ROW)
-    if not np.isfinite(rows["value"]).all() or not np.isfinite(rows["threshold"]).all():
+    if not all(np.isfinite(rows[name]).all() for name in ("value", "threshold", "expected")):
         raise ValueError("a number of a measurement is not finite")
     if np.isinf(rows["variance"]).any() or (rows["variance"] < 0).any():
         raise ValueError("the variance of a measurement is none")

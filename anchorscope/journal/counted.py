@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from anchorscope.journal.columns import Rows
 from anchorscope.scoring.empty_anchor import EmptyAnchorRule
+from anchorscope.scoring.forecasts import RunningSums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +27,8 @@ class CountedMeasurements:
     document: NDArray[np.int64]
     anchor: NDArray[np.bool_]
     value: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    expected: NDArray[np.float64]
 
     @classmethod
     def of(cls, rows: Rows, predicted: NDArray[np.int64], rule: EmptyAnchorRule) -> CountedMeasurements:
@@ -42,7 +45,15 @@ class CountedMeasurements:
         document = documents[tested]
         anchor = rule.anchors(rows["anchor"][tested], precision[tested], robust[document], empty[document])
         value = rule.values(rows["value"][tested], empty[document])
-        return cls(predicted[document], rows["term"][tested].astype(np.int64), document, anchor, value)
+        return cls(
+            label=predicted[document],
+            term=rows["term"][tested].astype(np.int64),
+            document=document,
+            anchor=anchor,
+            value=value,
+            noise=np.zeros(len(value)),
+            expected=rows["expected"][tested],
+        )
 
     def within(self, prefixes: Mapping[tuple[int, int], int], order: NDArray[np.uint64]) -> CountedMeasurements:
         """Those about the first documents of each word (label, term), as many as its prefix has, in their order.
@@ -58,14 +69,22 @@ class CountedMeasurements:
         kept.sort(key=order[self.document].tolist().__getitem__)
         return CountedMeasurements(*(getattr(self, name)[kept] for name in self.__slots__))
 
-    def per_document(self) -> dict[tuple[int, int, int], tuple[float, int]]:
-        """The value and the anchors that each document brought to a word, by label, term and document."""
-        sums: dict[tuple[int, int, int], tuple[float, int]] = {}
-        places = zip(self.label.tolist(), self.term.tolist(), self.document.tolist())
-        for place, value, anchor in zip(places, self.value.tolist(), self.anchor.tolist()):
-            total, anchors = sums.get(place, (0.0, 0))
-            sums[place] = total + value, anchors + anchor
-        return sums
+    def add_to(self, sums: RunningSums) -> None:
+        """Count what each document brought to a word, in the order of the rows."""
+        n_terms = sums.documents.shape[1]
+        n_documents = int(self.document.max(initial=0)) + 1
+        place = (self.label * n_terms + self.term) * n_documents + self.document
+        distinct, first, number = np.unique(place, return_index=True, return_inverse=True)
+        brought = [
+            np.bincount(number, column, minlength=len(distinct)).astype(np.float64)
+            for column in (self.value, self.anchor, self.noise, self.expected)
+        ]
+        # A word's documents are added up in the order in which they came, as the race does.
+        order = np.argsort(first, kind="stable")
+        label, term = np.divmod(distinct // n_documents, n_terms)
+        for one in np.unique(label).tolist():
+            rows = order[label[order] == one]
+            sums.count(one, term[rows], *(column[rows] for column in brought))
 
     def _words(self) -> list[tuple[int, int]]:
         return list(zip(self.label.tolist(), self.term.tolist()))

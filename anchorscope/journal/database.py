@@ -2,9 +2,10 @@
 
     meta       settings, fingerprints of documents, model and perturbator, versions
     labels     number, name
-    documents  number, key, label that came with it, predicted label, confidence
+    documents  number, key, label that came with it, predicted label, confidence, all probabilities
     terms      number, term, occurrences in the training set
-    counts     label, term: occurrences and documents that hold it
+    counts     label, term: occurrences and documents that hold it, what the surrogate expects of them
+    surrogate  fold, label: the weights of all terms, as they were fitted
     rounds     number, cost
     measurements  round, what it measured, packed (``columns.py``)
     skips      round, label, term, how many
@@ -60,12 +61,17 @@ _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE labels (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE documents (
-    number INTEGER PRIMARY KEY, key TEXT NOT NULL, label TEXT, predicted INTEGER NOT NULL, confidence REAL NOT NULL
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, label TEXT, predicted INTEGER NOT NULL, confidence REAL NOT NULL,
+    probabilities BLOB NOT NULL
 );
 CREATE TABLE terms (number INTEGER PRIMARY KEY, term TEXT NOT NULL, training INTEGER NOT NULL);
 CREATE TABLE counts (
-    label INTEGER, term INTEGER, occurrences INTEGER NOT NULL, documents INTEGER NOT NULL, PRIMARY KEY (label, term)
+    label INTEGER, term INTEGER, occurrences INTEGER NOT NULL, documents INTEGER NOT NULL, expected REAL NOT NULL,
+    PRIMARY KEY (label, term)
 ) WITHOUT ROWID;
+CREATE TABLE surrogate (
+    fold INTEGER, label INTEGER, explained REAL NOT NULL, weights BLOB NOT NULL, PRIMARY KEY (fold, label)
+);
 CREATE TABLE rounds (number INTEGER PRIMARY KEY, cost TEXT NOT NULL);
 CREATE TABLE measurements (round INTEGER PRIMARY KEY, rows BLOB NOT NULL);
 CREATE TABLE skips (round INTEGER, label INTEGER, term INTEGER, n INTEGER NOT NULL, PRIMARY KEY (round, label, term))

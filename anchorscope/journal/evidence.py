@@ -16,7 +16,7 @@ from anchorscope.planning.collection import Collection
 from anchorscope.planning.ledger import Ledger
 from anchorscope.planning.plan import priorities
 from anchorscope.sampling.engine import Engine
-from anchorscope.types import Cost, Predictor, Snapshot, Term, Unit
+from anchorscope.types import Predictor, Snapshot, Term, Unit
 
 SAMPLES = 20
 """Samples kept of a document, as evidence for or against one term."""
@@ -24,7 +24,7 @@ SAMPLES = 20
 DOCUMENTS = 300
 """At most so many documents are kept whole, for the report."""
 
-AOPC_DOCUMENTS = 500
+AOPC_DOCUMENTS = 200
 """The terms of a label are removed from so many of its documents, for the report's curve."""
 
 Row = tuple[int, int, int, int, bool, str, bool, bool]
@@ -33,8 +33,8 @@ Row = tuple[int, int, int, int, bool, str, bool, bool]
 
 def samples_of_terms(
     engine: Engine, collection: Collection, ledger: Ledger, snapshot: Snapshot, tau: float
-) -> tuple[list[Row], Cost]:
-    """For the shown terms, samples of some documents in which they are and are not anchors; and what they took."""
+) -> list[Row]:
+    """For the shown terms, samples of some documents in which they are and are not anchors."""
     places = [
         (label, term, document, occurrence, anchor)
         for label, term in _shown(collection, snapshot)
@@ -46,14 +46,13 @@ def samples_of_terms(
         Unit(document, collection.documents[document].text, label, (positions,), (tau,))
         for (label, _, document, _, _), positions in zip(places, collection.positions_of(occurrences))
     ]
-    samples, cost = engine.samples(units, SAMPLES)
+    samples, _ = engine.samples(units, SAMPLES)
     named = zip(places, collection.ordinals_of(occurrences).tolist(), samples)
-    rows = [
+    return [
         (label, term, document, ordinal, anchor, s.text, s.present, s.agreed)
         for (label, term, document, _, anchor), ordinal, group in named
         for s in group
     ]
-    return rows, cost
 
 
 def without_texts(rows: Sequence[Row]) -> list[Row]:
@@ -61,13 +60,19 @@ def without_texts(rows: Sequence[Row]) -> list[Row]:
     return [(*row[:5], "", *row[6:]) for row in rows]
 
 
-def texts_of_terms(collection: Collection, ledger: Ledger, snapshot: Snapshot) -> list[tuple[int, str]]:
+def texts_of_terms(
+    collection: Collection, ledger: Ledger, snapshot: Snapshot, *, by_value: bool
+) -> list[tuple[int, str]]:
     """The documents that the evidence comes from, those of the first terms of every label first."""
     chosen: dict[int, str] = {}
     for label, term in _shown(collection, snapshot):
-        for anchor in (True, False):
-            places = ledger.examples(label, term, anchor)
-            chosen.update((document, collection.documents[document].text) for document, _ in places)
+        kinds = (True, False)
+        places = (
+            ledger.extremes(label, term)
+            if by_value
+            else [place for anchor in kinds for place in ledger.examples(label, term, anchor)]
+        )
+        chosen.update((document, collection.documents[document].text) for document, _ in places)
     return list(chosen.items())[:DOCUMENTS]
 
 
@@ -107,22 +112,19 @@ def _mean_width(terms: Sequence[Term]) -> float | None:
     return float(np.mean(widths)) if widths and np.isfinite(widths).all() else None
 
 
-def aopc_curves(
-    predictor: Predictor, collection: Collection, snapshot: Snapshot, seed: int
-) -> tuple[dict[str, dict[str, Any]], Cost]:
+def aopc_curves(predictor: Predictor, collection: Collection, snapshot: Snapshot, seed: int) -> dict[str, Any]:
     """AOPC^1 to AOPC^k of every label's list, over a sample of its documents; nothing where there are labels only."""
-    curves: dict[str, dict[str, Any]] = {}
-    cost = Cost()
+    curves: dict[str, Any] = {}
     if not predictor.has_probabilities:
-        return curves, cost
+        return curves
     for name, explanation in snapshot.explanations.items():
-        ours = np.flatnonzero(collection.predictions.labels == collection.labels.index(name)).tolist()
-        if not ours or not explanation.terms:
+        ours = np.flatnonzero(collection.predictions.labels == collection.labels.index(name))
+        if not len(ours) or not explanation.terms:
             continue
-        order = np.argsort(priorities(seed, [collection.documents[number].key for number in ours]), kind="stable")
-        texts = [collection.documents[ours[place]].text for place in order[:AOPC_DOCUMENTS].tolist()]
-        removals = Removals(predictor, texts, name)
+        order = np.argsort(priorities(seed, [collection.documents[number].key for number in ours.tolist()]))
+        sampled = ours[order[:AOPC_DOCUMENTS]]
+        texts = [collection.documents[number].text for number in sampled.tolist()]
+        removals = Removals.known(predictor, texts, name, collection.predictions.confidence[sampled])
         curve = removals.curve([term.term for term in explanation.terms])
-        cost += Cost(predictor_texts=removals.n_texts)
         curves[name] = {"documents": len(texts), "curve": [round(float(value), 6) for value in curve]}
-    return curves, cost
+    return curves

@@ -89,9 +89,8 @@ class RunReader:
     @defensive
     def sums(self) -> RunningSums:
         """What the counted documents of each word of a race brought."""
-        sums = RunningSums.zero(self._before_any_test().documents)
-        for (label, term, _), (value, anchors) in self._counted_verdicts().per_document().items():
-            sums.count(label, term, value, anchors)
+        sums = RunningSums.zero(self._before_any_test().documents, self._expected)
+        self._counted_verdicts().add_to(sums)
         return sums
 
     @property
@@ -101,7 +100,7 @@ class RunReader:
 
     def _before_any_test(self) -> Tally:
         zero = Tally.zero(len(self.labels), len(self.terms))
-        for label, term, occurrences, documents in self._db.execute("SELECT * FROM counts"):
+        for label, term, occurrences, documents, _ in self._db.execute("SELECT * FROM counts"):
             zero.occurrences[label, term] = occurrences
             zero.documents[label, term] = documents
         return replace(zero, training=self._training)
@@ -123,6 +122,16 @@ class RunReader:
             rows = read_round(self._db, number)
             rows = rows[rows["term"] >= 0]
             found.append((self._predicted[rows["document"]], rows["term"].astype(np.int64), rows["anchor"]))
+        return found
+
+    @property
+    def _expected(self) -> NDArray[np.float64]:
+        """What the surrogate expects of all occurrences of a term, (labels, terms)."""
+        found = np.zeros((len(self.labels), len(self.terms)))
+        for label, term, expected in of_kinds(
+            self._db.execute("SELECT label, term, expected FROM counts"), int, int, float
+        ):
+            found[label, term] = expected
         return found
 
     @cached_property

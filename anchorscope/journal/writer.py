@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError, StorageError
 from anchorscope.files import refuse_foreign
@@ -31,6 +32,7 @@ from anchorscope.journal.database import (
 from anchorscope.journal.opening import INDEX, LOG, open_for_writing
 from anchorscope.planning.collection import Collection, Predictions
 from anchorscope.planning.plan import Skips
+from anchorscope.scoring.surrogate import N_FOLDS, Surrogate
 from anchorscope.types import Cost, Document
 
 if TYPE_CHECKING:
@@ -108,28 +110,32 @@ class Journal:
         return bool(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
 
     @defensive
-    def read_predictions(self, n_documents: int, n_labels: int) -> Predictions | None:
-        """The predictions, if they were written down."""
-        query = "SELECT number, predicted, confidence FROM documents ORDER BY number"
-        rows = [*of_kinds(self._db.execute(query), int, int, float)]
+    def read_predictions(self, n_documents: int, n_labels: int) -> NDArray[np.float64] | None:
+        """The model's answers (documents, labels), if they were written down."""
+        query = "SELECT number, probabilities FROM documents ORDER BY number"
+        rows = [*of_kinds(self._db.execute(query), int, bytes)]
         if not rows:
             return None
-        numbers, predicted, confidences = zip(*rows)
-        if len(rows) > n_documents or numbers != (*range(len(rows)),):
+        if len(rows) > n_documents or [number for number, _ in rows] != [*range(len(rows))]:
             raise LookupError("its documents are not the first ones of the run, one after another")
-        labels = np.array(predicted, np.int64)
-        confidence = np.array(confidences)
-        if ((labels < 0) | (labels >= n_labels)).any():
+        found = np.frombuffer(b"".join(blob for _, blob in rows), "<f8").reshape(len(rows), -1)
+        if found.shape[1] != n_labels or not np.isfinite(found).all():
             raise LookupError("it knows labels that there are not")
-        return Predictions(labels, confidence)
+        return found
 
-    def write_predictions(self, start: int, documents: Sequence[Document], predictions: Predictions) -> None:
+    def write_predictions(self, start: int, documents: Sequence[Document], rows: NDArray[np.float64]) -> None:
         """Write down what the model says of some documents, which are numbered from ``start``."""
-        said = zip(documents, predictions.labels.tolist(), predictions.confidence.tolist())
+        predictions = Predictions.of(rows)
+        said = zip(
+            documents, predictions.labels.tolist(), predictions.confidence.tolist(), rows.astype("<f8", copy=False)
+        )
         with self._transaction():
             self._db.executemany(
-                "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
-                ((i, d.key, d.label, label, confidence) for i, (d, label, confidence) in enumerate(said, start)),
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    (i, d.key, d.label, label, confidence, row.tobytes())
+                    for i, (d, label, confidence, row) in enumerate(said, start)
+                ),
             )
 
     def write_collection(self, collection: Collection) -> None:
@@ -138,14 +144,41 @@ class Journal:
             return
         tally = collection.tally()
         labels, terms = np.nonzero(tally.occurrences)
-        counts = (labels, terms, tally.occurrences[labels, terms], tally.documents[labels, terms])
+        known = (tally.occurrences, tally.documents, collection.expected_of_all())
+        counts = (labels, terms, *(column[labels, terms] for column in known))
         with self._transaction():
             self._db.executemany("INSERT INTO labels VALUES (?, ?)", enumerate(collection.labels))
             self._db.executemany(
                 "INSERT INTO terms VALUES (?, ?, ?)",
                 ((i, t, n) for i, (t, n) in enumerate(zip(collection.terms, collection.training.tolist()))),
             )
-            self._db.executemany("INSERT INTO counts VALUES (?, ?, ?, ?)", zip(*(c.tolist() for c in counts)))
+            self._db.executemany("INSERT INTO counts VALUES (?, ?, ?, ?, ?)", zip(*(c.tolist() for c in counts)))
+
+    @defensive
+    def read_surrogate(self, n_labels: int, n_terms: int) -> Surrogate | None:
+        """The surrogate as it was fitted, if it was."""
+        rows = [*of_kinds(self._db.execute("SELECT * FROM surrogate ORDER BY fold, label"), int, int, float, bytes)]
+        if not rows:
+            return None
+        places = [(fold, label) for fold, label, _, _ in rows]
+        if places != [(fold, label) for fold in range(N_FOLDS) for label in range(n_labels)]:
+            raise LookupError("its surrogate is not complete")
+        weights = np.frombuffer(b"".join(blob for *_, blob in rows), "<f8").reshape(N_FOLDS, n_labels, n_terms)
+        if not np.isfinite(weights).all():
+            raise ValueError("a weight of its surrogate is not finite")
+        return Surrogate(weights, np.array([explained for _, _, explained, _ in rows[:n_labels]]))
+
+    def write_surrogate(self, surrogate: Surrogate) -> None:
+        """Write down the surrogate, which is not fitted again when the run goes on."""
+        with self._transaction():
+            self._db.executemany(
+                "INSERT INTO surrogate VALUES (?, ?, ?, ?)",
+                (
+                    (fold, label, float(surrogate.explained[label]), weights.astype("<f8").tobytes())
+                    for fold, of_fold in enumerate(surrogate.weights)
+                    for label, weights in enumerate(of_fold)
+                ),
+            )
 
     @defensive
     def _holds_terms(self) -> bool:

@@ -4,6 +4,7 @@ One question, a family of answers. With P the probability of the label that the 
 
     E[ P | term kept, each other word kept with probability q ] - E[ P | term replaced, the others likewise ]
 
+occlusion q = 1: leave one out; one call, no noise, blind to redundancy
 banzhaf   q = 1/2: the Banzhaf value
 anchor    the paper's: does the decision hold with probability tau while the term is kept? yes or no
 
@@ -17,6 +18,7 @@ SCORES = MappingProxyType(
     {
         "anchor": "anchorscope.local_scores.anchor:AnchorScore",
         "banzhaf": "anchorscope.local_scores.banzhaf:BanzhafScore",
+        "occlusion": "anchorscope.local_scores.occlusion:OcclusionScore",
     }
 )
 """Each is called with a predictor, a fitted perturbator and the settings."""

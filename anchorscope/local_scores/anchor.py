@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 
@@ -29,13 +28,20 @@ class AnchorScore:
     call = "a text in which the other words are kept or replaced at random"
     noise = "the samples: another seed may decide otherwise where the precision is near tau"
     is_graded = False
+    grain = "token"
+    shares_calls = True
+    tests_anchors = True
 
     def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
         self._engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
 
-    def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
+    def calls(self, unit: Unit) -> float:
+        """As many as its samples, where their number is fixed."""
+        return self._engine.calls(unit)
+
+    def measure(self, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
         """A row an occurrence; its variance is that of a verdict which goes by the mean of its samples."""
-        found, cost = self._engine.measure(units, max_calls)
+        found, cost = self._engine.measure(units)
         thresholds = np.array([threshold for unit in units for threshold in unit.thresholds])
         return replace(found, value=found.anchor.astype(np.float64), variance=_variance(found, thresholds)), cost
 

@@ -10,7 +10,6 @@ document: each reads the samples that keep it against those that do not. Where t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 
 from anchorscope.sampling.engine import Engine
 from anchorscope.settings import Settings
@@ -25,10 +24,17 @@ class BanzhafScore:
     call = "a text in which every word is kept with probability 1/2, and replaced otherwise"
     noise = "the samples: which other words they keep, and what replaces the rest"
     is_graded = True
+    grain = "token"
+    shares_calls = True
+    tests_anchors = True
 
     def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
         self._engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
 
-    def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
+    def calls(self, unit: Unit) -> float:
+        """As many as its samples, where their number is fixed."""
+        return self._engine.calls(unit)
+
+    def measure(self, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
         """A row an occurrence; those of one document share its samples."""
-        return self._engine.measure(units, max_calls)
+        return self._engine.measure(units)

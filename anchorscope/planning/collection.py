@@ -17,9 +17,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope import registry
 from anchorscope.asking.batches import answers_in_batches
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
-from anchorscope.planning.plan import Round, Skips
+from anchorscope.planning.plan import Round, Skips, priorities
+from anchorscope.scoring.surrogate import Surrogate, fit
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
 from anchorscope.text.cut import cut
@@ -50,31 +52,41 @@ class Predictions:
     labels: NDArray[np.int64]
     confidence: NDArray[np.float64]
 
+    @classmethod
+    def of(cls, rows: NDArray[np.float64]) -> Predictions:
+        """From the model's answers (documents, labels)."""
+        return cls(rows.argmax(axis=1), np.round(rows.max(axis=1, initial=0.0), CONFIDENCE_DIGITS))
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Candidates:
-    """The candidate terms, in order, and their occurrences: document, position and term of each.
+    """The candidate terms, in order, and their occurrences: document, term and positions of each.
 
-    ``first_occurrence[d]`` is where the occurrences of document d begin, ``training`` counts each term in the training
-    set.
+    ``first_occurrence[d]`` is where the occurrences of document d begin, ``first_position[o]`` where the positions of
+    occurrence o begin; ``training`` counts each term in the training set.
     """
 
     terms: tuple[str, ...]
     occurrence_document: NDArray[np.int32]
-    occurrence_position: NDArray[np.int32]
     occurrence_term: NDArray[np.int32]
+    first_position: NDArray[np.int64]
+    positions: NDArray[np.int32]
     first_occurrence: NDArray[np.int64]
     training: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Collection(Candidates):
-    """Candidates, and what the model says of their documents; ``explained`` tells which labels are asked for."""
+    """Candidates, and what the model says of their documents; ``explained`` tells which labels are asked for.
+
+    ``expected`` is what a surrogate expects the value of each occurrence to be; 0 where there is none.
+    """
 
     documents: Sequence[Document]
     labels: tuple[str, ...]
     predictions: Predictions
     explained: NDArray[np.bool_]
+    expected: NDArray[np.float64]
 
     def occurrences_of(self, document: int) -> slice:
         """Where the occurrences of a document stand in the flat arrays."""
@@ -87,8 +99,13 @@ class Collection(Candidates):
 
     def positions_of(self, occurrences: NDArray[np.int64]) -> list[Positions]:
         """Where the words of some occurrences stand; nowhere, for the empty anchor."""
-        places = self.occurrence_position[np.maximum(occurrences, 0)].tolist()
-        return [(place,) if number >= 0 else EMPTY for place, number in zip(places, occurrences.tolist())]
+        real = np.maximum(occurrences, 0)
+        starts, ends = self.first_position[real].tolist(), self.first_position[real + 1].tolist()
+        places = self.positions
+        return [
+            tuple(places[start:end].tolist()) if number >= 0 else EMPTY
+            for number, start, end in zip(occurrences.tolist(), starts, ends)
+        ]
 
     def terms_of(self, occurrences: NDArray[np.int64]) -> NDArray[np.int64]:
         """The number of the term of some occurrences, -1 for the empty anchor."""
@@ -133,6 +150,7 @@ class Collection(Candidates):
                     int(self.predictions.labels[document]),
                     tuple(self.positions_of(occurrences)),
                     tuple(thresholds(occurrences).tolist()),
+                    float(self.predictions.confidence[document]),
                 )
             )
             asked.append(occurrences)
@@ -141,6 +159,13 @@ class Collection(Candidates):
     def tally(self) -> Tally:
         """What is known before any test."""
         return self._tally
+
+    def expected_of_all(self) -> NDArray[np.float64]:
+        """What is expected of all occurrences of a term in the documents of a label, (labels, terms)."""
+        n_terms = len(self.terms)
+        place = self.labels_of(np.arange(len(self.occurrence_term))) * n_terms + self.occurrence_term
+        summed = np.bincount(place, self.expected, minlength=len(self.labels) * n_terms)
+        return summed.astype(np.float64).reshape(len(self.labels), n_terms)
 
     @cached_property
     def n_documents(self) -> NDArray[np.int64]:
@@ -192,8 +217,7 @@ def sample(documents: Sequence[Document], share: float, seed: int) -> list[Docum
 
 def predict(predictor: Predictor, texts: Sequence[str]) -> Predictions:
     """What the model says of each document."""
-    rows = answers_in_batches(predictor, texts, PREDICT_AT_ONCE)
-    return Predictions(rows.argmax(axis=1), np.round(rows.max(axis=1), CONFIDENCE_DIGITS))
+    return Predictions.of(answers_in_batches(predictor, texts, PREDICT_AT_ONCE))
 
 
 def find_candidates(
@@ -215,15 +239,46 @@ def find_candidates(
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
     kept = is_candidate[found.term]
     document = np.repeat(np.arange(len(documents), dtype=np.int32), found.sizes)[kept]
+    grouped = _grouped(document, final_numbers[found.term[kept]], found.position[kept], grain(settings))
     training = counts[first_numbers] if training_texts is None else _count(training_texts, chosen)
     return Candidates(
         terms=tuple(chosen),
-        occurrence_document=document,
-        occurrence_position=found.position[kept],
-        occurrence_term=final_numbers[found.term[kept]],
-        first_occurrence=np.concatenate([[0], np.cumsum(np.bincount(document, minlength=len(documents)))]),
+        occurrence_document=grouped.document,
+        occurrence_term=grouped.term,
+        first_position=grouped.first_position,
+        positions=grouped.position,
+        first_occurrence=np.concatenate([[0], np.cumsum(np.bincount(grouped.document, minlength=len(documents)))]),
         training=training.astype(np.int64),
     )
+
+
+def grain(settings: Settings) -> str:
+    """What the settings' local score takes for one occurrence: a token, or all tokens of a term in a document."""
+    found: str = registry.resolve("score", str(settings.score)).grain
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grouped:
+    """Occurrences: document and term of each, and where their positions begin in the flat array of all."""
+
+    document: NDArray[np.int32]
+    term: NDArray[np.int32]
+    first_position: NDArray[np.int64]
+    position: NDArray[np.int32]
+
+
+def _grouped(document: NDArray[np.int32], term: NDArray[np.int32], position: NDArray[np.int32], grain: str) -> _Grouped:
+    """Tokens as occurrences: each by itself, or those of a term in a document together."""
+    if grain == "token":
+        return _Grouped(document, term, np.arange(len(document) + 1), position)
+    n_terms = int(term.max(initial=0)) + 1
+    pair = document.astype(np.int64) * n_terms + term
+    order = np.argsort(pair, kind="stable")  # positions of a pair stay in their order
+    is_first = np.diff(pair[order], prepend=-1) != 0
+    starts = np.flatnonzero(is_first)
+    first = order[starts]
+    return _Grouped(document[first], term[first], np.append(starts, len(order)), position[order])
 
 
 def collect(
@@ -233,16 +288,56 @@ def collect(
     settings: Settings,
     *,
     candidates: Candidates | None = None,
+    surrogate: Surrogate | None = None,
 ) -> Collection:
     """Documents, what the model says of them, and the candidates in them (found here if they are not given)."""
     found = find_candidates(documents, settings) if candidates is None else candidates
     return Collection(
+        expected=_expected(documents, predictions, found, settings, surrogate),
         documents=documents,
         labels=tuple(labels),
         predictions=predictions,
         explained=_explained(labels, predictions, settings),
         **{field.name: getattr(found, field.name) for field in fields(Candidates)},
     )
+
+
+def fit_surrogate(
+    documents: Sequence[Document],
+    rows: NDArray[np.float64],
+    sampled: NDArray[np.intp],
+    candidates: Candidates,
+    settings: Settings,
+) -> Surrogate:
+    """What the answers about some documents say of every term; ``rows`` (sampled documents, labels) are these."""
+    number = np.full(len(documents), -1, np.int64)
+    number[sampled] = np.arange(len(sampled))
+    holder = number[candidates.occurrence_document]
+    chosen = holder >= 0
+    pair = np.unique(holder[chosen] * len(candidates.terms) + candidates.occurrence_term[chosen])
+    document, term = np.divmod(pair, len(candidates.terms))
+    return fit(document, term, rows, _folds(documents, settings)[sampled], len(candidates.terms))
+
+
+def _folds(documents: Sequence[Document], settings: Settings) -> NDArray[np.int64]:
+    """The half of each document, by a bit of its hash: it says nothing about the document, nor about its priority."""
+    return (priorities(settings.seed, [document.key for document in documents]) & np.uint64(1)).astype(np.int64)
+
+
+def _expected(
+    documents: Sequence[Document],
+    predictions: Predictions,
+    candidates: Candidates,
+    settings: Settings,
+    surrogate: Surrogate | None,
+) -> NDArray[np.float64]:
+    """What each occurrence is expected to bring; a term's tokens in a document share what is expected of them all."""
+    holder = candidates.occurrence_document
+    if surrogate is None:
+        return np.zeros(len(holder))
+    fold = _folds(documents, settings)[holder]
+    label = predictions.labels[holder]
+    return surrogate.expected(fold, label, candidates.occurrence_term, predictions.confidence[holder])
 
 
 def check_labels(labels: Sequence[str], settings: Settings) -> None:

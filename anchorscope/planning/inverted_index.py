@@ -4,6 +4,8 @@ A race asks for the next documents of a word. The words that matter to it are fr
 near the front of the order, however large the collection: only the documents up to a threshold of priority are
 indexed. When a word has used up those of its documents that are, the threshold moves to twice as many documents.
 What is answered does not depend on it; run to the end, the index holds everything.
+
+The *postings* of a word are its documents, each with the occurrences of the word in it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from numpy.typing import NDArray
 from anchorscope.planning.collection import Collection
 from anchorscope.text.ragged import ranges
 
+Numbers = NDArray[np.int64]
+
 
 class InvertedIndex:
     """The documents of one label by the words that they hold.
@@ -22,9 +26,7 @@ class InvertedIndex:
     ``threshold`` how many documents are indexed at first.
     """
 
-    def __init__(
-        self, collection: Collection, documents: NDArray[np.intp], n_holders: NDArray[np.int64], threshold: int
-    ) -> None:
+    def __init__(self, collection: Collection, documents: NDArray[np.intp], n_holders: Numbers, threshold: int) -> None:
         self._collection = collection
         self._documents = documents
         self._n_holders = n_holders
@@ -35,18 +37,15 @@ class InvertedIndex:
         """The threshold: so many documents are indexed."""
         return min(self._threshold, len(self._documents))
 
-    def reached(
-        self, terms: NDArray[np.int64], start: NDArray[np.int64], visited: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        """How many documents of each term, the first ``start`` and on from there, were visited before one was not."""
-        gaps = np.append(np.flatnonzero(~visited[self._holders]), len(self._holders))
+    def reached(self, terms: Numbers, start: Numbers, measured: NDArray[np.bool_]) -> Numbers:
+        """How many postings of each term, the first ``start`` and on from there, are measured before one is not."""
+        is_open = ~measured[self._occurrences[self._starts[:-1]]]
+        gaps = np.append(np.flatnonzero(is_open), len(self._holders))
         next_gap = gaps[np.searchsorted(gaps, self._first[terms] + start)]
         return np.minimum(next_gap, self._first[terms + 1]) - self._first[terms]
 
-    def occurrences(
-        self, terms: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The occurrences of each term in its documents from one number to another, and how many are in each."""
+    def occurrences(self, terms: Numbers, start: Numbers, stop: Numbers) -> tuple[Numbers, Numbers]:
+        """The occurrences of each term in its postings from one number to another, and how many are in each."""
         places = ranges(self._first[terms] + start, stop - start)
         sizes = self._starts[places + 1] - self._starts[places]
         return self._occurrences[ranges(self._starts[places], sizes)], sizes
@@ -64,12 +63,23 @@ class InvertedIndex:
                 return found
             self._index(2 * self._threshold)
 
+    def next_occurrences(self, term: int, start: int, n: int, asked: NDArray[np.bool_]) -> Numbers:
+        """The occurrences in the next n postings of a term, from number ``start`` on, that were not asked for yet."""
+        while True:
+            first, end = self._first[term : term + 2].tolist()
+            occurrences = self._occurrences[self._starts[first + start] : self._starts[end]]
+            found = occurrences[~asked[occurrences]]
+            if len(found) >= n or end - first == self._n_holders[term]:
+                return found[:n]
+            self._index(2 * self._threshold)
+
     def _index(self, threshold: int) -> None:
         """Index the first documents: their occurrences by term, and by document in the order of priority."""
         c = self._collection
         self._threshold = threshold
         occurrences = c.occurrences_in(self._documents[:threshold])
         terms = c.occurrence_term[occurrences]
+        # Sorted by term; as the sort is stable, the documents of a term stay in the order of priority.
         order = np.argsort(terms, kind="stable")
         terms = terms[order]
         self._occurrences = occurrences[order]

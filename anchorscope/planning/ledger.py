@@ -50,7 +50,8 @@ class Ledger:
         robust = self.robust[documents[rows]]
         tested = found[rows]
         anchor = self._rule.anchors(tested.anchor, tested.precision, robust, empty)
-        self._count(self._strategy.count(Counted(occurrences[rows], anchor, self._rule.values(tested.value, empty))))
+        value = self._rule.values(tested.value, empty)
+        self._count(self._strategy.count(Counted(occurrences[rows], anchor, value, np.zeros(len(value)))))
         skips = np.array(round_.skips, np.int64).reshape(-1, 3)
         self.tally = self.tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
 
@@ -71,6 +72,24 @@ class Ledger:
                     found.setdefault(document, occurrence)
                 if len(found) == EXAMPLES:
                     return list(found.items())
+        return list(found.items())
+
+    def extremes(self, label: int, term: int) -> list[tuple[int, int]]:
+        """Documents in which the term does most for the label, least at all, and most against it; and its
+        occurrence."""
+        parts = [
+            (part.occurrences[here], part.value[here])
+            for part in self._counted
+            for here in [self._collection.occurrence_term[part.occurrences] == term]
+        ]
+        if not parts:
+            return []
+        occurrences, values = (np.concatenate(column) for column in zip(*parts))
+        mine = self._collection.labels_of(occurrences) == label
+        occurrences, values = occurrences[mine], values[mine]
+        order = np.lexsort((occurrences, -values))
+        chosen = [*order[:EXAMPLES], *np.lexsort((occurrences, np.abs(values)))[:1], *order[-1:]]
+        found = {int(self._collection.occurrence_document[o]): int(o) for o in occurrences[chosen].tolist()}
         return list(found.items())
 
     def example_keys(self, label: int, term: int) -> tuple[str, ...]:

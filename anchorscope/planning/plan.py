@@ -40,6 +40,19 @@ class Round:
     occurrences: NDArray[np.int64]
     skips: Skips = ()
 
+    def split(self, n_rows: int) -> tuple[Round, Round | None] | None:
+        """The first units, which have so many occurrences together, and the rest, if there is one.
+
+        None if no number of units has so many.
+        """
+        ends = np.cumsum([0, *map(len, self.units)])
+        (places,) = np.nonzero(ends == n_rows)
+        if not len(places):
+            return None
+        n = int(places[-1])
+        first = Round(self.units[:n], self.occurrences[:n_rows], self.skips)
+        return first, Round(self.units[n:], self.occurrences[n_rows:]) if n < len(self.units) else None
+
     @property
     def documents(self) -> NDArray[np.int64]:
         """The document of each occurrence."""
@@ -53,11 +66,13 @@ class Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Measurements that count now: number of the occurrence, whether it is an anchor, and its value."""
+    """Measurements as they count: number of the occurrence, whether it is an anchor, its value and the value's
+    noise."""
 
     occurrences: NDArray[np.int64]
     anchor: NDArray[np.bool_]
     value: NDArray[np.float64]
+    noise: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

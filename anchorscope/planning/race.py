@@ -1,35 +1,54 @@
 """Our strategy: the words race for the top k, and only those whose place is open are tested on.
 
 The cost of a race does not grow with the collection. Documents have a priority, a hash of seed and key; the
-documents of a word are tested in that order, so those tested so far are a simple random sample of them, and as
-all words use the same order, a document tested for one word serves the others too. A word counts a document only
-when all before it in the order are tested (its *prefix*); measurements ahead of the prefix wait. Only the documents up
-to a threshold of priority are indexed by word (``inverted_index.py``), and what is kept of the others is one place in
-the order.
+documents of a word are tested in that order, so those tested so far are a simple random sample of them. A word counts a
+document only when all before it in the order are tested (its *prefix*); measurements ahead of the prefix wait. Only
+the documents up to a threshold of priority are indexed by word (``inverted_index.py``), and what is kept of the others
+is one place in the order.
 
-How many documents hold a word is known after one prediction a document; what the untested ones may bring is in
-``posterior.py``. Each round extends the prefixes of the words whose membership in the top k is least certain and
-matters most. A label is settled when the expected regret of its list is below the share that was asked for, or
-everything is tested: then the race equals the exhaustive scan exactly.
+How many documents hold a word is known after one prediction a document, and what the untested ones may bring is in
+``posterior.py``. What these predictions say themselves about every word (``surrogate.py``) is where the race starts
+from, where the local score is graded. Each round extends the prefixes of the words whose membership in the top k is
+least certain and matters most. What it asks for depends on what a call buys:
+
+    a term in a document   (occlusion) each pair costs a call of its own: the next documents of each such word, for it
+    alone a whole document       (banzhaf, anchor) one block of samples serves all words: the documents that most of
+    them want
+
+A label is settled when the expected regret of its list is below the share that was asked for, or everything is tested:
+then the race equals the exhaustive scan exactly.
 """
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope import registry
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.inverted_index import InvertedIndex
 from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, Standing, priorities
+from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.forecasts import LEVEL, LabelForecast, RunningSums, expected_tally, label_forecasts
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings
 
+Numbers = NDArray[np.int64]
+
 START = 256
-"""Documents a label that are tested in plain priority order, before the words are told apart."""
+"""Documents a label that are tested in plain priority order, before the words are told apart, where a block serves
+all."""
+
+START_WORDS = 20
+START_TESTS = 2
+"""Words a label that are tested first, so many times each, where a test serves one: those of which most is expected,
+and as many of the most frequent ones."""
+
+GROWTH = 0.25
+"""A round asks for at least this share of the pairs that were tested before: rounds are few, however long a race is."""
 
 FOCUS = 3
 """Words that a round extends, in multiples of k."""
@@ -44,7 +63,10 @@ class Race:
     def __init__(self, collection: Collection, settings: Settings) -> None:
         self._collection = collection
         self._settings = settings
-        self._aggregation = aggregation(settings.aggregation)
+        self._aggregation: Aggregation = aggregation(settings.aggregation)
+        score = registry.resolve("score", str(settings.score))
+        self._serves_all = score.shares_calls
+        self._tests_anchors = score.tests_anchors
         self._known = collection.tally()
         self._label_of = collection.predictions.labels
         order = np.argsort(priorities(settings.seed, [d.key for d in collection.documents]), kind="stable")
@@ -52,18 +74,27 @@ class Race:
         by_label = [order[self._label_of[order] == label] for label in range(len(collection.labels))]
         self._start = [documents[:START] for documents in by_label]
         self._index = [InvertedIndex(collection, *row, START) for row in zip(by_label, self._known.documents)]
-        self._sums = RunningSums.zero(self._known.documents)
-        self._waiting: dict[int, tuple[bool, float]] = {}
+        self._sums = RunningSums.zero(self._known.documents, collection.expected_of_all())
         self._visited = np.zeros(len(collection.documents), bool)
+        n_occurrences = len(collection.occurrence_term)
+        self._asked = np.zeros(n_occurrences, bool)
+        self._measured = np.zeros(n_occurrences, bool)
+        self._counted = np.zeros(n_occurrences, bool)
+        self._anchor = np.zeros(n_occurrences, bool)
+        self._value = np.zeros(n_occurrences)
+        self._noise = np.zeros(n_occurrences)
         self._n_open = int(self._known.occurrences[collection.explained].sum())
         self._n_rounds = 0
-        self._changed: tuple[NDArray[np.int64], NDArray[np.int64]] = (np.empty(0, np.int64), np.empty(0, np.int64))
+        self._changed: tuple[Numbers, Numbers] = (np.empty(0, np.int64), np.empty(0, np.int64))
         self._forecasts = self._look()
 
     def count(self, measured: Counted) -> Counted:
         """Take what a round measured; answer what counts now: prefixes may have grown over earlier ones too."""
         occurrences = measured.occurrences
-        self._waiting.update(zip(occurrences.tolist(), zip(measured.anchor.tolist(), measured.value.tolist())))
+        self._measured[occurrences] = True
+        self._anchor[occurrences] = measured.anchor
+        self._value[occurrences] = measured.value
+        self._noise[occurrences] = measured.noise
         self._n_open -= len(occurrences)
         labels = self._collection.labels_of(occurrences)
         n_terms = len(self._collection.terms)
@@ -72,20 +103,17 @@ class Race:
         passed = [self._extend(label, self._changed[1][self._changed[0] == label]) for label in range(len(self._start))]
         self._n_rounds += 1
         self._forecasts = self._look()
-        counted = np.concatenate(passed)
-        found = [self._waiting.pop(occurrence) for occurrence in counted.tolist()]
-        return Counted(counted, np.array([yes for yes, _ in found], bool), np.array([value for _, value in found]))
+        now = np.concatenate(passed)
+        return Counted(now, self._anchor[now], self._value[now], self._noise[now])
 
     def next_round(self, tally: Tally) -> Round | None:
-        """Documents for the words whose place is open, or None when every list is settled."""
+        """Occurrences of the words whose place is open, or None when every list is settled."""
         open_labels = [label for label in range(len(self._start)) if not self._is_settled(label)]
-        quota = max(1, self._settings.round_size // max(1, len(open_labels)))
-        chosen = [document for label in open_labels for document in self._choose(label, quota)]
-        if not chosen:
-            return None
-        self._visited[chosen] = True
         tau = self._settings.tau
-        return self._collection.round_of(map(self._part, chosen), lambda occurrences: np.full(len(occurrences), tau))
+        parts = list(self._documents(open_labels) if self._serves_all else self._pairs(open_labels))
+        if not parts:
+            return None
+        return self._collection.round_of(parts, lambda occurrences: np.full(len(occurrences), tau))
 
     def counted(self, tally: Tally) -> Tally:
         """The tally that scores are read from: what all documents are expected to give."""
@@ -121,30 +149,89 @@ class Race:
             return True
         if (self._sums.counted[label] == self._known.documents[label]).all():
             return True
-        started = bool(self._visited[self._start[label]].all())
-        return started and self._forecasts[label].forecast.regret < self._settings.regret
+        return self._has_started(label) and self._forecasts[label].forecast.regret < self._settings.regret
 
-    def _extend(self, label: int, terms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Move the prefixes of some words over every document that is tested by now; the occurrences that they pass.
+    def _has_started(self, label: int) -> bool:
+        """Whether enough is tested to tell words apart."""
+        if self._serves_all:
+            return bool(self._visited[self._start[label]].all())
+        return int(self._sums.counted[label].sum()) >= START_WORDS * START_TESTS
 
-        All candidates of a document are tested in one round, so what was visited is tested.
-        """
+    def _extend(self, label: int, terms: Numbers) -> Numbers:
+        """Move the prefixes of some words over every document that is tested by now; the occurrences that they pass."""
         index = self._index[label]
         start = self._sums.counted[label, terms]
-        stop = index.reached(terms, start, self._visited)
+        stop = index.reached(terms, start, self._measured)
         passed, sizes = index.occurrences(terms, start, stop)
-        rows = iter([self._waiting[occurrence] for occurrence in passed.tolist()])
-        for term, n in zip(np.repeat(terms, stop - start).tolist(), sizes.tolist()):
-            here = list(islice(rows, n))
-            self._sums.count(label, term, sum(value for _, value in here), sum(anchor for anchor, _ in here))
+        # What a document brings to a word is the sum over the word's occurrences in it.
+        firsts = np.cumsum(sizes) - sizes
+        values, anchors, noise, expected = (
+            np.add.reduceat(column[passed], firsts) if len(passed) else np.empty(0)
+            for column in (self._value, self._anchor.astype(np.float64), self._noise, self._collection.expected)
+        )
+        self._sums.count(label, np.repeat(terms, stop - start), values, anchors, noise, expected)
         return passed
 
-    def _choose(self, label: int, quota: int) -> list[int]:
+    # --- where a test serves one word: pairs of a word and a document ---
+
+    def _pairs(self, labels: list[int]) -> Iterator[tuple[int, Numbers]]:
+        """The next occurrences of the words in doubt, by document."""
+        chosen = [self._next_pairs(label, max(1, len(labels))) for label in labels]
+        asked = np.concatenate([np.empty(0, np.int64), *chosen])
+        self._asked[asked] = True
+        document = self._collection.occurrence_document[asked]
+        # The documents in the order of their first mention: what matters most comes first, if not all can be afforded.
+        _, first = np.unique(document, return_index=True)
+        order = np.argsort(document, kind="stable")
+        groups = np.split(asked[order], np.flatnonzero(np.diff(document[order])) + 1) if len(asked) else []
+        for group in sorted(zip(first.tolist(), groups), key=lambda pair: pair[0]):
+            yield int(self._collection.occurrence_document[group[1][0]]), group[1]
+
+    def _next_pairs(self, label: int, n_labels: int) -> Numbers:
+        """The occurrences that a label asks for: more of a word the more is in doubt about it."""
+        counted = self._sums.counted[label]
+        if not counted.any():
+            wanted = dict.fromkeys(self._first_words(label), START_TESTS)
+        else:
+            size = max(self._settings.round_size // n_labels, int(GROWTH * counted.sum()))
+            wanted = self._shares(label, size)
+        index = self._index[label]
+        pieces = [index.next_occurrences(term, int(counted[term]), n, self._asked) for term, n in wanted.items()]
+        return np.concatenate([np.empty(0, np.int64), *pieces])
+
+    def _first_words(self, label: int) -> list[int]:
+        """Those of which most is expected, and the most frequent ones."""
+        documents = self._known.documents[label]
+        expected = ranking(self._sums.expected_of_all[label], documents, START_WORDS)
+        frequent = ranking(documents.astype(np.float64), documents, START_WORDS)
+        return list(dict.fromkeys([*expected.tolist(), *frequent.tolist()]))
+
+    def _shares(self, label: int, size: int) -> dict[int, int]:
+        """How many tests each of the words in doubt gets: in proportion to the doubt, one at least."""
+        doubt = self._doubt(label)
+        words = self._focus(label, doubt)
+        total = float(doubt[words].sum())
+        share = doubt[words] / total if total > 0 else np.full(len(words), 1 / max(1, len(words)))
+        return dict(zip(words, np.maximum(1, np.rint(share * size)).astype(int).tolist()))
+
+    # --- where a block of samples serves all words of a document ---
+
+    def _documents(self, labels: list[int]) -> Iterator[tuple[int, Numbers]]:
+        """The next documents, each with all its candidates."""
+        quota = max(1, self._settings.round_size // max(1, len(labels)))
+        chosen = [document for label in labels for document in self._next_documents(label, quota)]
+        self._visited[chosen] = True
+        for document in chosen:
+            here = self._collection.occurrences_of(document)
+            first = [EMPTY_ANCHOR] if self._tests_anchors else []
+            yield document, np.concatenate([np.array(first, np.int64), np.arange(here.start, here.stop)])
+
+    def _next_documents(self, label: int, quota: int) -> list[int]:
         """The next documents of one label, at most ``quota`` of them; those that several words want come first."""
         waiting = self._start[label][~self._visited[self._start[label]]]
         if len(waiting):
             return waiting[:quota].tolist()
-        focus = self._focus(label)
+        focus = self._focus(label, self._doubt(label))
         each = -(-2 * quota // len(focus))
         wanted: dict[int, int] = {}
         for term in focus:
@@ -153,20 +240,19 @@ class Race:
                 wanted[document] = wanted.get(document, 0) + 1
         return sorted(wanted, key=lambda document: (-wanted[document], document))[:quota]
 
-    def _focus(self, label: int) -> list[int]:
-        """The unfinished words whose membership is least certain and matters most."""
+    def _doubt(self, label: int) -> NDArray[np.float64]:
+        """How uncertain the membership of each word is, times how much that matters, (terms,)."""
         now = self._forecasts[label]
+        m = now.forecast.membership
+        doubt = np.zeros(len(self._collection.terms))
+        doubt[now.contenders] = np.sqrt(m * (1 - m)) * (now.forecast.high - now.forecast.low)
+        return doubt
+
+    def _focus(self, label: int, doubt: NDArray[np.float64]) -> list[int]:
+        """The unfinished words whose membership is least certain and matters most."""
         documents = self._known.documents[label]
         unfinished = self._sums.counted[label] < documents
-        m = now.forecast.membership
-        doubt = np.zeros(len(documents))
-        doubt[now.contenders] = np.sqrt(m * (1 - m)) * (now.forecast.high - now.forecast.low)
         return ranking(doubt, np.where(unfinished, documents, 0), FOCUS * self._settings.top_k).tolist()
-
-    def _part(self, document: int) -> tuple[int, NDArray[np.int64]]:
-        """All candidates of a document: with a shared stream they cost no more than one."""
-        here = self._collection.occurrences_of(document)
-        return document, np.concatenate([[EMPTY_ANCHOR], np.arange(here.start, here.stop)])
 
 
 def forecast_standing(

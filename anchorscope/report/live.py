@@ -19,10 +19,11 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any
 
+from anchorscope.asking.budget import Budget
 from anchorscope.errors import AnchorscopeError, RunFolderError
 from anchorscope.local import explain_document, tested_positions
 from anchorscope.report import view
-from anchorscope.run import Budget, Run
+from anchorscope.run import Run
 from anchorscope.sampling.engine import Engine
 from anchorscope.settings import ONE_DOCUMENT, Settings
 from anchorscope.types import Cost, Perturbator, Predictor, Snapshot

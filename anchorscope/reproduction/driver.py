@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from anchorscope.asking.budget import Budget
 from anchorscope.embedded_model.huggingface import write_folder
 from anchorscope.errors import DocumentsError, InputError, MissingPackageError, UnknownNameError
 from anchorscope.evaluation.proposals import propose
@@ -22,7 +23,6 @@ from anchorscope.reproduction import grid, models, records, tasks
 from anchorscope.reproduction.measure import measure
 from anchorscope.reproduction.models import OutOfTimeError, Workshop
 from anchorscope.reproduction.records import Key
-from anchorscope.run import Budget
 from anchorscope.text.words import clean_tweet
 from anchorscope.types import Perturbator, Predictor
 

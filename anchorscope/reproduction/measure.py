@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from anchorscope.asking.budget import Budget
 from anchorscope.asking.removals import Removals
 from anchorscope.errors import RunFolderError
 from anchorscope.evaluation.anytime import Moment, moments_of
 from anchorscope.journal.database import FILE
 from anchorscope.journal.reader import RunReader
 from anchorscope.reproduction.grid import AGGREGATIONS, TOP_K
-from anchorscope.run import Budget, Run
+from anchorscope.run import Run
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings

@@ -82,7 +82,13 @@ class Engine:
         self._lexicon = Lexicon(perturbator)
         self._blind = BlindProposals(perturbator)
 
-    def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
+    def calls(self, unit: Unit) -> float:
+        """The texts that a unit takes at most; infinite where a test stops when it can tell."""
+        if self._test.may_stop_early:
+            return inf
+        return self._test.max_samples * (len(unit) if self._sampling.keep == "own" else 1)
+
+    def measure(self, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
         """A row an occurrence, in the order of the units, and what that took (without the time)."""
         session = self._session()
         streams = [stream for unit in units for stream in self._streams(unit, session)]

@@ -44,34 +44,81 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunningSums:
-    """Documents that hold a term, those counted, and what they brought; each (labels, terms)."""
+    """Documents that hold a term, those counted, and what they brought; each (labels, terms).
+
+    ``expected_of_all`` is what a surrogate expects of all documents of a term together; ``expected`` what it expected
+    of the counted ones, with its squares and its products with their values, from which its slope is read.
+    """
 
     documents: NDArray[np.int64]
+    expected_of_all: Floats
     counted: NDArray[np.int64]
     values: Floats
     values_squared: Floats
+    noise: Floats
+    expected: Floats
+    expected_squared: Floats
+    products: Floats
     anchors: Floats
     anchors_squared: Floats
 
     @classmethod
-    def zero(cls, documents: NDArray[np.int64]) -> RunningSums:
+    def zero(cls, documents: NDArray[np.int64], expected_of_all: Floats | None = None) -> RunningSums:
         """Nothing counted yet."""
         shape = documents.shape
-        return cls(documents, np.zeros(shape, np.int64), *(np.zeros(shape) for _ in fields(cls)[2:]))
+        expected = np.zeros(shape) if expected_of_all is None else expected_of_all
+        return cls(documents, expected, np.zeros(shape, np.int64), *(np.zeros(shape) for _ in fields(cls)[3:]))
 
-    def count(self, label: int, term: int, value: float, anchors: int) -> None:
-        """Count one more document of a term."""
-        self.counted[label, term] += 1
-        self.values[label, term] += value
-        self.values_squared[label, term] += value**2
-        self.anchors[label, term] += anchors
-        self.anchors_squared[label, term] += anchors**2
+    def count(
+        self, label: int, terms: NDArray[np.int64], value: Floats, anchors: Floats, noise: Floats, expected: Floats
+    ) -> None:
+        """Count documents of some terms, one a row: what each brought, and what was expected of it.
+
+        Rows of one term are added in their order, so that a sum of floats does not depend on how they were batched.
+        """
+        for column, brought in (
+            (self.counted, np.ones(len(terms), np.int64)),
+            (self.values, value),
+            (self.values_squared, value**2),
+            (self.noise, noise),
+            (self.expected, expected),
+            (self.expected_squared, expected**2),
+            (self.products, value * expected),
+            (self.anchors, anchors),
+            (self.anchors_squared, anchors**2),
+        ):
+            np.add.at(column[label], terms, brought)
 
     def of_label(self, label: int, additive: Additive) -> Sums:
         """What an additive form has to go by."""
-        total = getattr(self, additive.quantity)
-        squares = getattr(self, f"{additive.quantity}_squared")
-        return Sums(self.documents[label], self.counted[label], total[label], squares[label])
+        documents, tested = self.documents[label], self.counted[label]
+        if additive.quantity == "anchors":
+            return Sums.plain(documents, tested, self.anchors[label], self.anchors_squared[label])
+        b = self.slope(label)
+        expected, products = self.expected[label], self.products[label]
+        return Sums(
+            documents=documents,
+            tested=tested,
+            total=self.values[label] - b * expected,
+            squares=self.values_squared[label] - 2 * b * products + b**2 * self.expected_squared[label],
+            offset=b * self.expected_of_all[label],
+            noise=self.noise[label],
+        )
+
+    def slope(self, label: int) -> float:
+        """How much a value rises with what was expected of it: least squares, with a few tests' worth of trust in 1."""
+        squares = float(self.expected_squared[label].sum())
+        n = max(1, int(self.counted[label].sum()))
+        trust = SLOPE_TESTS * squares / n
+        if squares + trust <= 0:
+            return 1.0
+        return float(np.clip((float(self.products[label].sum()) + trust) / (squares + trust), 0.0, STEEPEST))
+
+
+SLOPE_TESTS = 10
+"""The slope of what was expected counts as 1 in so many tests, before any is made."""
+
+STEEPEST = 2.0
 
 
 class LabelForecast:
@@ -132,7 +179,7 @@ class LabelForecast:
         words = self.contenders
         expected = self._scores(self.estimates[None, words], words)[0]
         shown = ranking(expected, self._n[words], self._k)
-        draws = draw_totals(self._sums.of(words), self.prior, generator)
+        draws, _ = draw_totals(self._sums.of(words), self.prior, generator)
         return summarise(self._scores(draws, words), shown, self._k, LEVEL)
 
     def shown_interval(self) -> tuple[Floats, Floats]:

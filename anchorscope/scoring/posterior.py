@@ -1,17 +1,26 @@
 """What the documents that are not tested yet may still bring: membership in the top k, and expected regret.
 
-The score of a word rests on a total over the D documents that hold it: of its values, or of its anchors. m of these
-documents, a simple random sample, are tested; they brought the sum s. What a document brings has a mean mu and a
-variance of its own for each word. The prior of both is pooled over the words, so a word with few tests is taken to
-be like the others:
+The score of a word rests on a total over the N documents that hold it: of its values, or of its anchors. n of these
+documents, a simple random sample, are tested. What document d brings is
 
-    mu         ~ sum over kinds j of share_j Normal(centre, spread_j): kinds of words from those that hardly differ to
-                 those that differ a lot, each with twice the standard deviation of the one before
-    variance   ~ scaled inverse chi-squared; the pooled one of its kind counts as much as PRIOR_TESTS tests
-    total      = s + (D - m) mu + sqrt(D - m) noise                nothing is uncertain once m = D
+    e_d = o_d + y_d + noise
 
-Shares, centre and pooled variances are those under which the words are likeliest. (With two kinds alone, ordinary words
-and drivers, the words in between are pulled to either side, and intervals of the best words cover 86% instead of 90%.)
+o_d is what is expected of it beforehand (``surrogate.py``; 0 where nothing is), y_d how far that is off, and the
+noise is that of measuring, with variance v_d. The y of a word have a mean mu and a variance of their own. The prior
+of both is pooled over the words, so a word with few tests is taken to be like the others:
+
+    mu         a mixture of normal distributions around one centre, its components from words that hardly differ to
+               words that differ a lot, each with twice the standard deviation of the one before
+    variance   scaled inverse chi-squared; the pooled one of its component counts as much as PRIOR_TESTS tests
+    total      = sum of e over the tested + sum of o over the others + (N - n) mu + sqrt(N - n) scatter + noise
+
+The shares of the components, the centre and the pooled variances are those under which the words are likeliest (EM).
+With two components alone, ordinary words and drivers, the words in between are pulled to either side, and intervals of
+the best words cover 86% instead of 90%.
+
+Two parts of the uncertainty behave differently: what the untested documents bring is certain once n = N, the noise of
+measuring is not. With the variance s^2 between measured values (noise included) and V the sum of the v_d, the variance
+of the total is N^2 (1 - n/N) s^2 / n + (N/n) V.
 
 Draws of all totals together, and of the scores that follow from them, give for each word the share of draws in which
 it is among the k best (its membership), and for the shown list the mean of what it gives away to the best one (its
@@ -35,28 +44,43 @@ PRIOR_WORDS = 1000
 """The prior is fitted to at most so many words: the most frequent ones, as those tested most are no random choice."""
 
 DEVIATIONS: Floats = np.exp2(np.arange(-6.0, 3.0))
-"""How much the means of the words of each kind differ, in standard deviations of what one document brings."""
+"""The standard deviation of the means in each component, in standard deviations of what one document brings."""
 
-SHARE_WORDS = 0.5
-"""The words that each kind has before any is looked at."""
+PSEUDO_WORDS = 0.5
+"""The words that each component has before any is looked at."""
 
 FITS = 4
 EM_STEPS = 40
-"""How often the prior is fitted to its own kinds, and the steps in which their shares are found each time."""
+"""How often the prior is fitted to its own components, and the steps in which their shares are found each time."""
+
+UNTESTED_SCALE = 0.05
+"""How far a document's value may be from what is expected of it, while nothing is tested: a standard deviation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """What is known of each word of one label: documents that hold it, tested ones, and their sums; each (words,)."""
+    """What is known of each word of one label, each (words,).
+
+    ``documents`` hold it, ``tested`` of them are tested; ``total`` and ``squares`` sum what these brought beyond what
+    was expected. ``offset`` is what is expected of all its documents together, tested or not, and ``noise`` the
+    summed variance of measuring the tested ones.
+    """
 
     documents: NDArray[np.int64]
     tested: NDArray[np.int64]
     total: Floats
     squares: Floats
+    offset: Floats
+    noise: Floats
+
+    @classmethod
+    def plain(cls, documents: NDArray[np.int64], tested: NDArray[np.int64], total: Floats, squares: Floats) -> Sums:
+        """Without expectations and without noise."""
+        return cls(documents, tested, total, squares, np.zeros(len(documents)), np.zeros(len(documents)))
 
     def of(self, words: NDArray[np.intp]) -> Sums:
         """The same of some words."""
-        return Sums(self.documents[words], self.tested[words], self.total[words], self.squares[words])
+        return Sums(*(getattr(self, name)[words] for name in self.__slots__))
 
     @property
     def left(self) -> NDArray[np.int64]:
@@ -65,7 +89,7 @@ class Sums:
 
     @property
     def means(self) -> Floats:
-        """What a tested document brings, on average; 0 where there is none."""
+        """What a tested document brings beyond what was expected, on average; 0 where there is none."""
         return self.total / np.maximum(self.tested, 1)
 
     @property
@@ -73,11 +97,17 @@ class Sums:
         """The squared distances of the tested documents from that mean, summed."""
         return np.maximum(self.squares - self.total * self.means, 0.0)
 
+    @property
+    def noise_of_total(self) -> Floats:
+        """The variance that measuring adds to the total: (N / n) V."""
+        return self.documents / np.maximum(self.tested, 1) * self.noise
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
-    """What a document brings, over all words: the centre of the words' means, and, each (kinds,), how much the means
-    of a kind differ (a variance), the share of the kind, and the variance within one of its words."""
+    """What a document brings beyond what is expected, over all words: the centre of the words' means, and, each
+    (components,), how much the means differ (a variance), the share of the component, and the variance within a
+    word."""
 
     centre: float
     spread: Floats
@@ -99,7 +129,8 @@ def pooled_prior(sums: Sums) -> Prior:
     """The prior that the words themselves suggest."""
     seen = np.flatnonzero(sums.tested > 1)
     if len(seen) < 3:
-        return Prior(0.0, np.ones(1), np.ones(1), np.ones(1))
+        variance = np.full(1, UNTESTED_SCALE**2)
+        return Prior(0.0, variance, np.ones(1), variance)
     known = sums.of(seen[np.lexsort((seen, -sums.documents[seen]))][:PRIOR_WORDS])
     within = max(float(known.scatter.sum() / (known.tested - 1).sum()), FLOOR)
     n = len(DEVIATIONS)
@@ -110,49 +141,56 @@ def pooled_prior(sums: Sums) -> Prior:
 
 
 def _fitted(prior: Prior, known: Sums, within: float) -> Prior:
-    """The prior under which words, each in part of every kind, are likeliest: expectation and maximisation."""
+    """The prior under which words, each in part of every component, are likeliest: expectation and maximisation."""
     likelihood = _likelihood(known, prior)
     share = prior.share
     for _ in range(EM_STEPS):
         n_words = share * (likelihood.T @ (1 / (likelihood @ share)))
-        share = (n_words + SHARE_WORDS) / (len(likelihood) + SHARE_WORDS * len(share))
-    kinds = _normalised(likelihood * share)
-    weight = (kinds / (prior.spread + _noise(known, prior))).sum(axis=1)
-    freedom = kinds.T @ (known.tested - 1)
+        share = (n_words + PSEUDO_WORDS) / (len(likelihood) + PSEUDO_WORDS * len(share))
+    components = _normalised(likelihood * share)
+    weight = (components / (prior.spread + _variance_of_mean(known, prior))).sum(axis=1)
+    freedom = components.T @ (known.tested - 1)
     return Prior(
         centre=float(np.average(known.means, weights=weight)),
         spread=prior.spread,
         share=share,
-        within=(kinds.T @ known.scatter + PRIOR_TESTS * within) / (freedom + PRIOR_TESTS),
+        within=(components.T @ known.scatter + PRIOR_TESTS * within) / (freedom + PRIOR_TESTS),
     )
 
 
-def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int = N_DRAWS) -> Floats:
-    """Draws (n, words) of every word's total over all its documents."""
-    m = sums.tested
-    s = sums.total
-    left = sums.left
+def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int = N_DRAWS) -> tuple[Floats, Floats]:
+    """Draws (n, words) of every word's total over all its documents, and of the mean that lies behind it.
+
+    The mean is that of any such documents, these or others; so it stays uncertain when all of them are tested.
+    """
     shape = (n, len(sums.tested))
     chance = generator.random(shape)
-    kind = np.zeros(shape, np.int8)
-    for reached in np.cumsum(_kinds(sums, prior), axis=1).T[:-1]:
-        kind += chance > reached
-    spread = prior.spread[kind]
-    squares = PRIOR_TESTS * prior.within[kind] + sums.scatter
+    component = np.zeros(shape, np.int8)
+    for reached in np.cumsum(_components(sums, prior), axis=1).T[:-1]:
+        component += chance > reached
+    spread = prior.spread[component]
+    squares = PRIOR_TESTS * prior.within[component] + sums.scatter
     variance = squares / generator.chisquare(_freedom(sums), shape)
-    precision = 1 / spread + m / variance
-    mu = (prior.centre / spread + s / variance) / precision
-    return s + left * mu + np.sqrt(left**2 / precision + left * variance) * generator.standard_normal(shape)
+    precision = 1 / spread + sums.tested / variance
+    mean = (prior.centre / spread + sums.total / variance) / precision
+    standard = generator.standard_normal(shape)
+    left = sums.left
+    totals = sums.total + sums.offset + left * mean + np.sqrt(left**2 / precision + left * variance) * standard
+    if sums.noise.any():
+        totals += np.sqrt(sums.noise_of_total) * generator.standard_normal(shape)
+    means = sums.offset / np.maximum(sums.documents, 1) + mean + standard / np.sqrt(precision)
+    return totals, means
 
 
 def expected_totals(sums: Sums, prior: Prior) -> tuple[Floats, Floats]:
     """The mean and the standard deviation of every word's total, each (words,).
 
-    Words without a test are all alike, so only the tested ones are looked at one by one.
+    Words without a test are all alike but for what is expected of them, so only the tested ones are looked at one by
+    one.
     """
     tested = np.flatnonzero(sums.tested)
     met = sums.of(tested)
-    kinds = _kinds(met, prior)
+    components = _components(met, prior)
     variances = _variances(met, prior)
     precision = 1 / prior.spread + met.tested[:, None] / variances
     means = (prior.centre / prior.spread + met.total[:, None] / variances) / precision
@@ -160,22 +198,23 @@ def expected_totals(sums: Sums, prior: Prior) -> tuple[Floats, Floats]:
         np.full(len(sums.tested), of_others)
         for of_others in (prior.centre, float(prior.share @ prior.spread), float(prior.share @ prior.within))
     )
-    mu[tested] = (kinds * means).sum(axis=1)
-    of_mu[tested] = (kinds * (1 / precision + (means - mu[tested][:, None]) ** 2)).sum(axis=1)
-    within[tested] = (kinds * variances).sum(axis=1)
+    mu[tested] = (components * means).sum(axis=1)
+    # The variance of a mixture: that within its components, and that of their means.
+    of_mu[tested] = (components * (1 / precision + (means - mu[tested][:, None]) ** 2)).sum(axis=1)
+    within[tested] = (components * variances).sum(axis=1)
     left = sums.left
-    return sums.total + left * mu, np.sqrt(left**2 * of_mu + left * within)
+    return sums.total + sums.offset + left * mu, np.sqrt(left**2 * of_mu + left * within + sums.noise_of_total)
 
 
-def _kinds(sums: Sums, prior: Prior) -> Floats:
-    """The probability of each kind for each word, (words, kinds): Bayes' rule; the shares where nothing is tested."""
+def _components(sums: Sums, prior: Prior) -> Floats:
+    """The probability of each component for each word, (words, components): Bayes' rule; the shares without a test."""
     likelihood = np.where(sums.tested[:, None] > 0, _likelihood(sums, prior), 1.0)
     return _normalised(likelihood * prior.share)
 
 
 def _likelihood(sums: Sums, prior: Prior) -> Floats:
-    """How likely mean and scatter of each word are under each kind, (words, kinds), up to a factor a word."""
-    wide = prior.spread + _noise(sums, prior)
+    """How likely mean and scatter of each word are under each component, (words, components), up to a factor a word."""
+    wide = prior.spread + _variance_of_mean(sums, prior)
     of_mean = np.log(wide) + (sums.means - prior.centre)[:, None] ** 2 / wide
     pooled = PRIOR_TESTS * prior.within
     freedom = _freedom(sums)[:, None]
@@ -184,13 +223,13 @@ def _likelihood(sums: Sums, prior: Prior) -> Floats:
     return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
-def _noise(sums: Sums, prior: Prior) -> Floats:
-    """The variance of each word's mean over its tested documents, if it is of each kind: (words, kinds)."""
+def _variance_of_mean(sums: Sums, prior: Prior) -> Floats:
+    """That of each word's mean over its tested documents, in each component: (words, components)."""
     return _variances(sums, prior) / np.maximum(sums.tested, 1)[:, None]
 
 
 def _variances(sums: Sums, prior: Prior) -> Floats:
-    """The variance of what a document brings, for each word, if it is of each kind: (words, kinds)."""
+    """The variance of what a document brings, for each word, in each component: (words, components)."""
     return (PRIOR_TESTS * prior.within + sums.scatter[:, None]) / _freedom(sums)[:, None]
 
 

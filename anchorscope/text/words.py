@@ -120,6 +120,25 @@ def replace(words: Words, fills: Mapping[int, str]) -> str:
     return _write([fills.get(position, word) for position, word in enumerate(words.words)], words.gaps)
 
 
+def removals(text: str, positions: Sequence[Sequence[int]]) -> list[str]:
+    """The text without the words at some positions, for each set of them, by the rule of ``compose``.
+
+    >>> removals("A great, great film.", [(1, 3), (0,), ()])
+    ['A, film.', 'great, great film.', 'A great, great film.']
+    """
+    words = split(text)
+    ends = [end for _, end in spans(words)]
+    found = []
+    for places in positions:
+        place = places[0] if len(places) == 1 else 0
+        if place > 0 and words.gaps[place] and words.gaps[place + 1] and place + 1 < len(words):
+            # As most are: a word inside the text with a gap on either side goes with the gap before it.
+            found.append(text[: ends[place - 1]] + text[ends[place] :])
+        else:
+            found.append(replace(words, dict.fromkeys(places, "")))
+    return found
+
+
 def stretches(words: Sequence[str], gaps: Sequence[str]) -> list[str]:
     """The text of words with no space between them, by the rule of ``compose``: cut where a space keeps two apart.
 

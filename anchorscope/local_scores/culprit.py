@@ -1,4 +1,4 @@
-"""Which document a text came from that a model fails on: its samples are drawn again, and the model is not asked."""
+"""Which document a text came from that a model fails on: its texts are made again, and the model is not asked."""
 
 from __future__ import annotations
 
@@ -7,31 +7,27 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope import registry
 from anchorscope.errors import AnchorscopeError, ModelError
-from anchorscope.sampling.engine import Engine, Sampling
-from anchorscope.sampling.sequential_test import SequentialTest
-from anchorscope.types import Perturbator, Predictor, Unit
+from anchorscope.settings import Settings
+from anchorscope.types import LocalScore, Perturbator, Predictor, Unit
 
 
 def unit_of(
-    text: str | None,
-    units: Sequence[Unit],
-    predictor: Predictor,
-    perturbator: Perturbator,
-    sampling: Sampling,
-    test: SequentialTest,
+    text: str | None, units: Sequence[Unit], predictor: Predictor, perturbator: Perturbator, settings: Settings
 ) -> Unit | None:
-    """The unit of a round whose samples hold ``text``: they are drawn again, and the model is not asked about it.
+    """The unit of a round for which ``text`` was made: its texts are made again, and the model is not asked about it.
 
-    Nor about the others where a test always takes the same number of samples, whatever the model says.
+    Nor about the others where a unit always takes the same texts, whatever the model says.
     """
     if text is None:
         return None
-    watching = _Watching(predictor, text, asks=test.may_stop_early)
-    engine = Engine(watching, perturbator, sampling, test)
+    make = registry.resolve("score", str(settings.score))
+    watching = _Watching(predictor, text, asks=settings.anchor_test.may_stop_early)
+    score: LocalScore = make(watching, perturbator, settings)
     for unit in units:
         try:
-            engine.measure([unit])
+            score.measure([unit])
         except _MetError:
             return unit
         except ModelError:  # at fault with other texts, too

@@ -1,0 +1,86 @@
+"""A local score that keeps to a number of calls: no text more reaches the model, tries that failed included.
+
+Where a score knows what a unit costs, as many of the first units are measured as can be afforded. Where it does not (a
+test that stops when it can tell), they are measured in small groups, then one by one; the unit in which the calls run
+out is lost, those before it are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, isfinite
+
+from anchorscope.asking.budget import CallsSpentError
+from anchorscope.asking.retry import RetryingPredictor
+from anchorscope.types import Cost, LocalScore, Measurements, Unit
+
+GROUPS = 8
+"""Where costs are not known, a group of units is to take about this share of what is left."""
+
+
+class MeteredScore:
+    """The same score, with a promise about its calls; ``predictor`` is the one through which it asks."""
+
+    def __init__(self, score: LocalScore, predictor: RetryingPredictor) -> None:
+        self._score = score
+        self._meter = predictor.meter
+        self.name = score.name
+        self.help = score.help
+        self.call = score.call
+        self.noise = score.noise
+        self.is_graded = score.is_graded
+        self.grain = score.grain
+        self.shares_calls = score.shares_calls
+        self.tests_anchors = score.tests_anchors
+
+    def calls(self, unit: Unit) -> float:
+        """As the score says."""
+        return self._score.calls(unit)
+
+    def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
+        """The rows of the first units, as many as can be afforded; the cost is what the model was really asked."""
+        if not isfinite(max_calls):
+            return self._metered(units, max_calls)
+        if all(isfinite(self.calls(unit)) for unit in units):
+            found, cost = self._metered(affordable(self, units, max_calls), max_calls)
+            return (found, cost)
+        return self._in_groups(units, max_calls)
+
+    def _metered(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
+        """All rows of some units, or none of them where the calls run out."""
+        before = self._meter.sent
+        self._meter.allow(max_calls)
+        try:
+            found, cost = self._score.measure(units)
+        except CallsSpentError:
+            found, cost = Measurements.join(()), Cost()
+        finally:
+            self._meter.allow(inf)
+        return found, replace(cost, predictor_texts=self._meter.sent - before)
+
+    def _in_groups(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
+        parts = []
+        total = Cost()
+        start, size = 0, 1
+        while start < len(units) and total.predictor_texts < max_calls:
+            group = units[start : start + size]
+            found, cost = self._metered(group, max_calls - total.predictor_texts)
+            total += cost
+            if len(found) < sum(map(len, group)):
+                break
+            parts.append(found)
+            start += len(group)
+            a_unit = max(1.0, total.predictor_texts / start)
+            size = max(1, int((max_calls - total.predictor_texts) / (GROUPS * a_unit)))
+        return Measurements.join(parts), total
+
+
+def affordable(score: LocalScore, units: Sequence[Unit], max_calls: float) -> Sequence[Unit]:
+    """The first units, as many as the calls suffice for."""
+    n_calls = 0.0
+    for number, unit in enumerate(units):
+        n_calls += score.calls(unit)
+        if n_calls > max_calls:
+            return units[:number]
+    return units

@@ -1,0 +1,230 @@
+"""The loop of a run: plan a round, have it measured, write it down, count it, say what is known.
+
+A round that the calls left do not suffice for is measured as far as they do; what is left of it comes first when the
+run goes on with more. Closed rounds of a journal are planned again (planning is a pure function of what was counted)
+and their measurements are read instead of made. The loop knows no screen and no files but the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+
+from anchorscope import registry
+from anchorscope.asking.budget import Budget, CallsSpentError
+from anchorscope.asking.retry import RetryingPredictor
+from anchorscope.errors import ModelError, RunFolderError
+from anchorscope.journal import evidence
+from anchorscope.journal.columns import measurements_in, rows_of
+from anchorscope.journal.writer import Journal
+from anchorscope.local_scores.culprit import unit_of
+from anchorscope.local_scores.metered import MeteredScore
+from anchorscope.planning.collection import Collection
+from anchorscope.planning.ledger import Ledger
+from anchorscope.planning.plan import Round, Strategy
+from anchorscope.result import explanation
+from anchorscope.sampling.engine import Engine
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.settings import Settings
+from anchorscope.types import Backend, Cost, Measurements, Perturbator, Snapshot
+
+
+class Clock:
+    """Time in pieces that add up."""
+
+    def __init__(self) -> None:
+        self._last = monotonic()
+
+    def spent(self) -> Cost:
+        """The time since this was last asked."""
+        now = monotonic()
+        last, self._last = self._last, now
+        return Cost(seconds=now - last)
+
+    def running(self) -> Cost:
+        """The time since the last piece was taken, which is still open."""
+        return Cost(seconds=monotonic() - self._last)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a loop works with; ``folder`` is where its journal is, for sentences."""
+
+    predictor: RetryingPredictor
+    perturbator: Perturbator
+    settings: Settings
+    budget: Budget
+    make_backend: Callable[[MeteredScore, int], Backend]
+    workers: int
+    journal: Journal | None
+    folder: Path | None
+    keep_texts: bool
+
+
+class Loop:
+    """The rounds of one run over one collection; ``finished`` says that nothing was left to do."""
+
+    def __init__(self, collection: Collection, parts: Parts, cost: Cost, clock: Clock) -> None:
+        self.finished = False
+        self._collection = collection
+        self._parts = parts
+        self._clock = clock
+        self._cost = cost + clock.spent()
+        self._number = 0
+        settings = parts.settings
+        self._aggregation = aggregation(settings.aggregation)
+        make = registry.resolve("score", str(settings.score))
+        self._score = MeteredScore(make(parts.predictor, parts.perturbator, settings), parts.predictor)
+        self._backend = parts.make_backend(self._score, parts.workers)
+        self._strategy: Strategy = registry.resolve("strategy", settings.strategy)(collection, settings)
+        self._ledger = Ledger(collection, self._strategy, settings.empty_anchor_rule)
+        self._closed = parts.journal.closed_rounds() if parts.journal else {}
+        self._waiting: Round | None = None
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """What is known after each round; the last one is finished."""
+        try:
+            shown = self._view()
+            yield shown
+            while self._may_go_on():
+                round_ = self._waiting or self._strategy.next_round(self._ledger.tally)
+                if round_ is None:
+                    self.finished = True
+                    break
+                if not self._close(round_):
+                    break
+                shown = self._view()
+                if self._parts.journal:
+                    self._parts.journal.write_moment(self._number, evidence.moment(shown))
+                yield shown
+            self._write_evidence(shown)
+            self._cost += self._clock.spent()
+            yield replace(self._view(), finished=True)
+        finally:
+            self._backend.close()
+
+    def _may_go_on(self) -> bool:
+        now = self._cost + self._clock.running()
+        return self._number in self._closed or not self._parts.budget.is_spent(now)
+
+    def _close(self, round_: Round) -> bool:
+        """Measure a round, or read what it measured; False if not even its first unit could be afforded."""
+        journal = self._parts.journal
+        is_closed = journal is not None and self._number in self._closed
+        if journal is not None and is_closed:
+            first, self._waiting, found = self._replay(journal, round_)
+            spent = self._closed[self._number]
+        else:
+            found, spent = self._measure(round_)
+            spent += self._clock.spent()
+            if not len(found):
+                self._cost += spent
+                return False
+            divided = round_.split(len(found))
+            assert divided is not None, "a backend answers whole units"
+            first, self._waiting = divided
+        self._ledger.add(first, found)
+        if journal is not None and not is_closed:
+            rows = rows_of(first, found, self._collection)
+            journal.write_round(self._number, rows, first.skips, self._strategy.prefixes(), spent)
+        self._cost += spent
+        self._number += 1
+        return True
+
+    def _replay(self, journal: Journal, round_: Round) -> tuple[Round, Round | None, Measurements]:
+        """What a closed round measured, if it is the round that is planned now, or the first units of it."""
+        rows = journal.read_round(self._number)
+        divided = round_.split(len(rows))
+        found = measurements_in(rows, divided[0], self._collection) if divided else None
+        if divided is None or found is None:
+            raise RunFolderError(
+                f"Round {self._number} in the journal of {self._parts.folder} holds other tests than this version "
+                "plans; start afresh in another --out."
+            )
+        return (*divided, found)
+
+    def _measure(self, round_: Round) -> tuple[Measurements, Cost]:
+        """What a round measures; where the model is at fault, the error names the document."""
+        parts = self._parts
+        try:
+            return self._backend.measure(round_.units, parts.budget.calls_left(self._cost))
+        except ModelError as error:
+            unit = unit_of(error.text, round_.units, parts.predictor, parts.perturbator, parts.settings)
+            if unit is None:
+                raise
+            key = self._collection.documents[unit.document].key
+            raise about(error, f"a changed text of document {key}") from error.__cause__
+
+    def _write_evidence(self, shown: Snapshot) -> None:
+        """Write down what a report shows besides counts, as far as the calls left suffice."""
+        journal, settings = self._parts.journal, self._parts.settings
+        if journal is None or journal.meta().get("evidence") == self._number:
+            return
+        if self._parts.keep_texts:
+            texts = evidence.texts_of_terms(
+                self._collection, self._ledger, shown, by_value=not self._score.tests_anchors
+            )
+            journal.write_texts(texts)
+        if self._parts.budget.is_spent(self._cost):
+            return
+        meter = self._parts.predictor.meter
+        before = meter.sent
+        meter.allow(self._parts.budget.calls_left(self._cost))
+        with suppress(CallsSpentError):
+            curves = evidence.aopc_curves(self._parts.predictor, self._collection, shown, settings.seed)
+            journal.begin({"aopc": curves})
+            if self._score.tests_anchors:
+                rows = self._samples(shown)
+                journal.write_evidence(rows if self._parts.keep_texts else evidence.without_texts(rows))
+            journal.begin({"evidence": self._number})
+        meter.allow(np.inf)
+        self._cost += Cost(predictor_texts=meter.sent - before)
+
+    def _samples(self, shown: Snapshot) -> list[evidence.Row]:
+        """Perturbed texts of the shown terms."""
+        parts, settings = self._parts, self._parts.settings
+        engine = Engine(parts.predictor, parts.perturbator, settings.sampling, settings.anchor_test)
+        return evidence.samples_of_terms(engine, self._collection, self._ledger, shown, settings.tau)
+
+    def _view(self) -> Snapshot:
+        """The snapshot of this moment."""
+        tally = self._ledger.tally
+        settings = self._parts.settings
+        collection = self._collection
+        scores = self._aggregation.score(self._strategy.counted(tally), settings.alpha)
+        standing = self._strategy.standing(tally)
+        n_documents = collection.n_documents
+        n_robust = self._ledger.n_robust()
+        explanations = {
+            collection.labels[label]: explanation(
+                collection.labels[label],
+                label,
+                collection.terms,
+                tally,
+                scores,
+                standing,
+                k=settings.top_k,
+                n_documents=int(n_documents[label]),
+                n_robust=int(n_robust[label]),
+                examples=self._ledger.example_keys,
+            )
+            for label in np.flatnonzero(collection.explained).tolist()
+        }
+        return Snapshot(
+            explanations=explanations,
+            round=self._number,
+            tests_planned=self._strategy.tests_left(tally),
+            settled=all(e.settled for e in explanations.values()),
+            interval_level=self._strategy.interval_level,
+            cost=self._cost,
+        )
+
+
+def about(error: ModelError, what: str) -> ModelError:
+    """The same error with the document in its sentence."""
+    return type(error)(f"{str(error).removesuffix('.')} ({what}).", text=error.text)

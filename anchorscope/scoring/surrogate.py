@@ -1,0 +1,168 @@
+"""What the documents' own predictions say about every term: a ridge regression of them on bags of terms.
+
+A run has asked the model about every document, or about a sample of them, before it tests anything. These answers say a
+lot already: with x_d the terms of document d (each 1 or 0) and P_d the probability of a label,
+
+    log(P_d / (1 - P_d))  ~  a + w . x_d           ridge: the sum of squared errors plus penalty times |w|^2 is least
+
+and taking term t out of d is expected to cost the label
+
+    s_dt = P_d - sigmoid(log(P_d / (1 - P_d)) - w_t)
+
+which uses what the model really says of d, so that a document of which it is sure loses little. It costs no call. It is
+a guess, and serves as one: tests measure how far it is off (``posterior.py``), and where all is tested nothing of it is
+left. A document is never judged by weights that were fitted to itself: there are two fits, each to one half of the
+documents, and each half takes the weights of the other (cross-fitting). The penalty is the one whose weights predict
+the other half best; where none predicts anything, all weights are 0.
+
+>>> texts = np.array([[1, 0], [1, 1], [0, 1], [0, 0]] * 50)             # two terms; the first raises the label
+>>> document, term = np.nonzero(texts)
+>>> rows = np.stack([0.8 - 0.6 * texts[:, 0], 0.2 + 0.6 * texts[:, 0]], axis=1)
+>>> found = fit(document, term, rows, fold=np.arange(200) // 4 % 2, n_terms=2)
+>>> (found.weights[:, 1].round(1) + 0).tolist(), found.explained.round(2).tolist()
+([[2.8, 0.0], [2.8, 0.0]], [1.0, 1.0])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.integer]
+
+PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""Penalties that are tried, in units of one document."""
+
+STEPS = 40
+"""Steps of conjugate gradients at most; a fit that has converged ends before."""
+
+CONVERGED = 1e-4
+"""A fit ends when the gradient is this small a share of what it was at first."""
+
+LEAST_PROBABILITY = 0.005
+"""Probabilities are kept away from 0 and 1 by so much before their logits are taken."""
+
+N_FOLDS = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surrogate:
+    """Weights (folds, labels, terms), in logits: row f is for the documents of fold f, to which it was not fitted.
+
+    ``explained`` (labels,) is the share of the variance of the other half's logits that the weights explain.
+    """
+
+    weights: Floats
+    explained: Floats
+
+    def expected(self, fold: Numbers, label: Numbers, term: Numbers, probability: Floats) -> Floats:
+        """What taking a term out of a document is expected to cost its label; all (occurrences,)."""
+        logit = logits(probability)
+        return probability - sigmoid(logit - self.weights[fold, label, term])
+
+
+def fit(document: Numbers, term: Numbers, rows: Floats, fold: Numbers, n_terms: int) -> Surrogate:
+    """Weights of every term for every label.
+
+    ``document`` and ``term`` (pairs,) say which documents hold which terms, ``rows`` (documents, labels) are the
+    model's answers, ``fold`` (documents,) the half of each.
+    """
+    n_labels = rows.shape[1]
+    weights = np.zeros((N_FOLDS, n_labels, n_terms))
+    explained = np.zeros(n_labels)
+    targets = logits(rows)
+    halves = [_Half.of(document, term, fold == half, n_terms) for half in range(N_FOLDS)]
+    for label in range(n_labels):
+        if n_labels == 2 and label == 1:  # the logits of two labels are each other's negatives
+            weights[:, 1], explained[1] = -weights[:, 0], explained[0]
+            continue
+        penalty, explained[label] = _best_penalty(halves, targets[:, label])
+        if explained[label] > 0:
+            for half in range(N_FOLDS):
+                weights[half, label] = halves[1 - half].fit(targets[:, label], penalty)
+    return Surrogate(weights, explained)
+
+
+def logits(probability: Floats) -> Floats:
+    """log(p / (1 - p)), of probabilities that are kept away from 0 and 1."""
+    inside = np.clip(probability, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    return np.log(inside / (1 - inside))
+
+
+def sigmoid(logit: Floats) -> Floats:
+    """The way back.
+
+    >>> float(sigmoid(logits(np.array(0.3))).round(6))
+    0.3
+    """
+    return 1 / (1 + np.exp(-logit))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Half:
+    """The pairs of one half of the documents: the sparse matrix (documents, terms) of ones."""
+
+    document: Numbers
+    term: Numbers
+    is_mine: NDArray[np.bool_]
+    n_terms: int
+
+    @classmethod
+    def of(cls, document: Numbers, term: Numbers, is_mine: NDArray[np.bool_], n_terms: int) -> _Half:
+        """Those of some documents."""
+        chosen = is_mine[document]
+        return cls(document[chosen], term[chosen], is_mine, n_terms)
+
+    def summed(self, weights: Floats) -> Floats:
+        """X w: the weights of each document's terms, summed, (documents,)."""
+        summed = np.bincount(self.document, weights[self.term], minlength=len(self.is_mine))
+        return summed.astype(np.float64, copy=False)
+
+    def spread(self, values: Floats) -> Floats:
+        """X' v: the values of the documents that hold each term, summed, (terms,)."""
+        return np.bincount(self.term, values[self.document], minlength=self.n_terms).astype(np.float64, copy=False)
+
+    def fit(self, target: Floats, penalty: float) -> Floats:
+        """The ridge weights, by conjugate gradients on (C'C + penalty) w = C'y, C being X less the means of its
+        columns.
+
+        The means stand for the constant a, which has no penalty. C itself is dense and never made: C'C w is X' of X w
+        less its mean.
+        """
+        weights = np.zeros(self.n_terms)
+        gradient = self.spread(self._centred(target))
+        direction = gradient.copy()
+        size = first_size = float(gradient @ gradient)
+        for _ in range(STEPS):
+            if size <= CONVERGED**2 * first_size:
+                break
+            image = self.spread(self._centred(self.summed(direction))) + penalty * direction
+            step = size / float(direction @ image)
+            weights += step * direction
+            gradient -= step * image
+            before, size = size, float(gradient @ gradient)
+            direction = gradient + size / before * direction
+        return weights
+
+    def _centred(self, values: Floats) -> Floats:
+        """The values of this half's documents less their mean; 0 for the others."""
+        return np.where(self.is_mine, values - values[self.is_mine].mean(), 0.0)
+
+    def explained(self, weights: Floats, target: Floats) -> float:
+        """The share of the variance of this half's targets that weights explain; they may be off by a constant."""
+        mine = target[self.is_mine]
+        left = mine - self.summed(weights)[self.is_mine]
+        variance = float(mine.var())
+        return 1 - float(left.var()) / variance if variance > 0 else 0.0
+
+
+def _best_penalty(halves: list[_Half], target: Floats) -> tuple[float, float]:
+    """The penalty under which the weights of one half predict the other best, and how well they do."""
+    if min(int(half.is_mine.sum()) for half in halves) < 2:
+        return PENALTIES[-1], 0.0
+    tried = [(halves[1].explained(halves[0].fit(target, penalty), target), penalty) for penalty in PENALTIES]
+    explained, penalty = max(tried)
+    return penalty, max(0.0, explained)
