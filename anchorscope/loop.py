@@ -19,6 +19,7 @@ from anchorscope import registry
 from anchorscope.asking.budget import Budget, CallsSpentError
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import ModelError, RunFolderError
+from anchorscope.explanations import Shown, explanation
 from anchorscope.journal import evidence
 from anchorscope.journal.columns import measurements_in, rows_of
 from anchorscope.journal.writer import Journal
@@ -27,7 +28,6 @@ from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.ledger import Ledger
 from anchorscope.planning.plan import Round, Strategy
-from anchorscope.result import explanation
 from anchorscope.sampling.engine import Engine
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.settings import Settings
@@ -196,22 +196,22 @@ class Loop:
         tally = self._ledger.tally
         settings = self._parts.settings
         collection = self._collection
-        scores = self._aggregation.score(self._strategy.counted(tally), settings.alpha)
-        standing = self._strategy.standing(tally)
-        n_documents = collection.n_documents
-        n_robust = self._ledger.n_robust()
+        shown = Shown(
+            terms=collection.terms,
+            written=collection.written,
+            tally=tally,
+            scores=self._aggregation.score(self._strategy.counted(tally), settings.alpha),
+            standing=self._strategy.standing(tally),
+            aggregation=self._aggregation,
+            tests_anchors=self._score.tests_anchors,
+            n_documents=collection.n_documents_in_all,
+            n_asked=collection.n_documents,
+            n_robust=self._ledger.n_robust(),
+            n_robust_of=self._ledger.n_visited(),
+        )
         explanations = {
             collection.labels[label]: explanation(
-                collection.labels[label],
-                label,
-                collection.terms,
-                tally,
-                scores,
-                standing,
-                k=settings.top_k,
-                n_documents=int(n_documents[label]),
-                n_robust=int(n_robust[label]),
-                examples=self._ledger.example_keys,
+                shown, collection.labels[label], label, settings.top_k, examples=self._ledger.example_keys
             )
             for label in np.flatnonzero(collection.explained).tolist()
         }

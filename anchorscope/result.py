@@ -1,7 +1,8 @@
 """What a run found, as a value: read it, write it, make a table of it.
 
-``result.json`` follows the schema in ``result.schema.json`` (version 1); nothing in it but the cost depends on
-batches, workers or crashes. ``finished`` says that the run had nothing left to do: no budget and no interrupt ended it.
+``result.json`` follows the schema in ``result.schema.json`` (version 2; version 1 is read, too); nothing in it but
+the cost depends on batches, workers or crashes. ``finished`` says that the run had nothing left to do: no budget and
+no interrupt ended it.
 
 A file may come from elsewhere: what is no result is refused with one sentence, and nothing in it is believed to be of a
 kind that was not looked at.
@@ -10,31 +11,24 @@ kind that was not looked at.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from anchorscope import registry
 from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
 from anchorscope.files import read_regular, write_whole
-from anchorscope.planning.plan import Standing
-from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import Cost, Explanation, Snapshot, Term
 
-SCHEMA = 1
+SCHEMA = 2
+READ_SCHEMAS = (1, 2)
 FILE = "result.json"
 
 LARGEST = 1 << 28
 """Bytes that no result has."""
-
-FEW_DOCUMENTS = 10
-"""Of fewer documents a label's terms do not say much."""
 
 Kind = TypeVar("Kind")
 
@@ -97,11 +91,13 @@ class Result:
         path = folder / FILE
         try:
             values = json.loads(read_regular(path, at_most=LARGEST).decode("utf-8"), parse_constant=_refuse_constant)
-            if values["schema"] != SCHEMA:
-                raise RunFolderError(f"{path} has schema {values['schema']}, this version reads {SCHEMA}.")
+            schema = values["schema"]
+            if schema not in READ_SCHEMAS:
+                raise RunFolderError(f"{path} has schema {schema!r}, this version reads 1 and {SCHEMA}.")
             return cls(
                 explanations={
-                    label: explanation_from_dict(label, e) for label, e in _typed(values["labels"], dict).items()
+                    label: explanation_from_dict(label, e, schema)
+                    for label, e in _typed(values["labels"], dict).items()
                 },
                 finished=_typed(values["finished"], bool),
                 settled=_typed(values["settled"], bool),
@@ -139,52 +135,6 @@ class Result:
         return drawn
 
 
-def explanation(
-    name: str,
-    label: int,
-    terms: Sequence[str],
-    tally: Tally,
-    scores: NDArray[np.float64],
-    standing: Standing,
-    *,
-    k: int,
-    n_documents: int,
-    n_robust: int,
-    examples: Callable[[int, int], tuple[str, ...]] = lambda label, term: (),
-) -> Explanation:
-    """The top terms of one label, and where its list stands."""
-    return Explanation(
-        label=name,
-        documents=n_documents,
-        robust=n_robust,
-        settled=bool(standing.settled[label]),
-        regret=None if standing.regret is None else float(standing.regret[label]),
-        terms=tuple(
-            Term(
-                term=terms[term],
-                score=float(scores[label, term]),
-                interval=(float(standing.low[label, term]), float(standing.high[label, term])),
-                membership=None if standing.membership is None else float(standing.membership[label, term]),
-                anchors=int(tally.anchors[label, term]),
-                non_anchors=int(tally.non_anchors[label, term]),
-                skipped=int(tally.skipped[label, term]),
-                occurrences=int(tally.occurrences[label, term]),
-                examples=examples(label, term),
-            )
-            for term in ranking(scores[label], tally.occurrences[label], k).tolist()
-        ),
-        note=_note(name, n_documents),
-    )
-
-
-def _note(label: str, n_documents: int) -> str | None:
-    if n_documents == 0:
-        return f"No document is predicted {label!r}: there is nothing to explain."
-    if n_documents < FEW_DOCUMENTS:
-        return f"Only {n_documents} documents are predicted {label!r}: too few to say much."
-    return None
-
-
 def rows(explanations: Mapping[str, Explanation]) -> list[dict[str, Any]]:
     """A flat row a term, for tables and CSV."""
     return [
@@ -192,18 +142,21 @@ def rows(explanations: Mapping[str, Explanation]) -> list[dict[str, Any]]:
             "label": label,
             "rank": rank,
             "term": term.term,
+            "written": term.written,
             "score": term.score,
             "low": term.interval[0],
             "high": term.interval[1],
             "membership": term.membership,
+            "driver": term.driver,
+            "tested": term.tested,
             "anchors": term.anchors,
-            "non_anchors": term.non_anchors,
             "skipped": term.skipped,
             "occurrences": term.occurrences,
-            "tested": term.tested,
+            "side": side,
         }
         for label, explanation in explanations.items()
-        for rank, term in enumerate(explanation.terms, start=1)
+        for side, terms in (("for", explanation.terms), ("against", explanation.against))
+        for rank, term in enumerate(terms, start=1)
     ]
 
 
@@ -223,45 +176,57 @@ def snapshot_to_dict(snapshot: Snapshot) -> dict[str, Any]:
 def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
     """An explanation as plain values."""
     return {
-        "documents": explanation.documents,
-        "robust": explanation.robust,
-        "settled": explanation.settled,
-        "regret": explanation.regret,
-        "note": explanation.note,
-        "terms": [
-            {
-                **asdict(term),
-                "interval": [_finite(x) for x in term.interval],
-                "examples": list(term.examples),
-                "tested": term.tested,
-            }
-            for term in explanation.terms
-        ],
+        **{name: getattr(explanation, name) for name in ("documents", "asked", "robust", "robust_of")},
+        **{name: getattr(explanation, name) for name in ("settled", "regret", "note")},
+        "terms": [_term_to_dict(term) for term in explanation.terms],
+        "against": [_term_to_dict(term) for term in explanation.against],
     }
 
 
-def explanation_from_dict(label: str, values: Mapping[str, Any]) -> Explanation:
-    """The explanation that ``explanation_to_dict`` wrote."""
+def _term_to_dict(term: Term) -> dict[str, Any]:
+    return {**asdict(term), "interval": [_finite(x) for x in term.interval], "examples": list(term.examples)}
+
+
+def explanation_from_dict(label: str, values: Mapping[str, Any], schema: int = SCHEMA) -> Explanation:
+    """The explanation that ``explanation_to_dict`` wrote, or the version before it."""
+    if schema == 1:
+        values = _from_schema_1(values)
     return Explanation(
         label=label,
         documents=_typed(values["documents"], int),
-        robust=_typed(values["robust"], int),
+        asked=_typed(values["asked"], int),
+        robust=None if values["robust"] is None else _typed(values["robust"], int),
+        robust_of=_typed(values["robust_of"], int),
         settled=_typed(values["settled"], bool),
         regret=None if values["regret"] is None else _number(values["regret"]),
         terms=tuple(_term(term) for term in _typed(values["terms"], list)),
+        against=tuple(_term(term) for term in _typed(values["against"], list)),
         note=None if values["note"] is None else _typed(values["note"], str),
     )
+
+
+def _from_schema_1(values: Mapping[str, Any]) -> dict[str, Any]:
+    """An explanation of schema 1 in the shape of schema 2: it knew of no drivers, so it calls none of its terms one."""
+    known = ("term", "score", "interval", "membership", "anchors", "skipped", "occurrences", "examples", "tested")
+    terms = [
+        {**{name: term[name] for name in known}, "written": term["term"], "driver": False}
+        for term in _typed(values["terms"], list)
+    ]
+    return {**values, "asked": values["documents"], "robust_of": values["documents"], "terms": terms, "against": []}
 
 
 def _term(values: Mapping[str, Any]) -> Term:
     low, high = (side if end is None else _number(end) for end, side in zip(values["interval"], (-inf, inf)))
     return Term(
         term=_typed(values["term"], str),
+        written=_typed(values["written"], str),
         score=_number(values["score"]),
         interval=(low, high),
         membership=None if values["membership"] is None else _number(values["membership"]),
+        driver=_typed(values["driver"], bool),
+        anchors=None if values["anchors"] is None else _typed(values["anchors"], int),
         examples=tuple(_typed(key, str) for key in values["examples"]),
-        **{name: _typed(values[name], int) for name in ("anchors", "non_anchors", "skipped", "occurrences")},
+        **{name: _typed(values[name], int) for name in ("tested", "skipped", "occurrences")},
     )
 
 

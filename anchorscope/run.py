@@ -63,6 +63,9 @@ PREDICTED_AT_ONCE = 8192
 PROBE = 2
 """Documents that the model is asked about before all others."""
 
+PREDICTIONS_SHARE = 0.4
+"""Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
+
 SURROGATE_DOCUMENTS = 20_000
 """Documents, at most, to whose predictions a surrogate is fitted."""
 
@@ -174,15 +177,25 @@ class Run:
         settings = self._settings
         labels = self._predictor.labels
         check_labels(labels, settings)
-        chosen = self._chosen
-        candidates = find_candidates(chosen, settings, training_texts=self._training_texts)
+        candidates = find_candidates(self._chosen, settings, training_texts=self._training_texts)
         self._fit()
         if journal:
             self._begin_or_compare(journal)
+        drawn = self._drawn(journal)
+        chosen = [self._chosen[number] for number in drawn.tolist()]
+        inside = candidates if len(drawn) == len(self._chosen) else candidates.of(drawn)
         self._predictor.meter.allow(self._budget.max_model_calls)
-        predictions, sampled, rows = self._predictions(journal)
-        surrogate = self._surrogate(candidates, sampled, rows, journal)
-        collection = collect(chosen, labels, predictions, settings, candidates=candidates, surrogate=surrogate)
+        predictions, sampled, rows = self._predictions(chosen, journal)
+        collection = collect(
+            chosen,
+            labels,
+            predictions,
+            settings,
+            candidates=inside,
+            surrogate=self._surrogate(chosen, inside, sampled, rows, journal),
+            beyond=candidates.n_holders() - inside.n_holders(),
+            n_beyond=len(self._chosen) - len(drawn),
+        )
         if journal:
             journal.write_collection(collection)
         self._warn_of_labels_only()
@@ -208,13 +221,30 @@ class Run:
         """Let the perturbator learn from the documents; what has learnt is this run's own."""
         self.perturbator = self.perturbator.fit(LazyWords([document.text for document in self._chosen]))
 
-    def _predictions(self, journal: Journal | None) -> tuple[Predictions, NDArray[np.intp], NDArray[np.float64]]:
+    def _drawn(self, journal: Journal | None) -> NDArray[np.intp]:
+        """The documents that the model is asked about: all of them, or as many by priority as half of its calls
+        suffice for.
+
+        A run that goes on with more calls keeps to the documents that it has drawn.
+        """
+        wanted = len(self._chosen)
+        if wanted > self._budget.max_model_calls * PREDICTIONS_SHARE and self._settings.strategy == "race":
+            wanted = max(PROBE, int(self._budget.max_model_calls * PREDICTIONS_SHARE))
+        if journal:
+            wanted = int(journal.meta().get("drawn", wanted))
+            journal.begin({"drawn": wanted})
+        order = np.argsort(priorities(self._settings.seed, [document.key for document in self._chosen]), kind="stable")
+        return np.sort(order[:wanted])
+
+    def _predictions(
+        self, chosen: Sequence[Document], journal: Journal | None
+    ) -> tuple[Predictions, NDArray[np.intp], NDArray[np.float64]]:
         """What the model says of the documents; and of a sample of them, all of its answer.
 
         With a journal, answers are written down in pieces and read from there. The first piece is two documents: a
         model that answers something else than probabilities is found out by them.
         """
-        chosen, n_labels = self._chosen, len(self._predictor.labels)
+        n_labels = len(self._predictor.labels)
         sampled = np.sort(np.argsort(priorities(self._settings.seed, [d.key for d in chosen]))[:SURROGATE_DOCUMENTS])
         known = journal.read_predictions(len(chosen), n_labels) if journal else None
         start = 0 if known is None else len(known)
@@ -244,6 +274,7 @@ class Run:
 
     def _surrogate(
         self,
+        chosen: Sequence[Document],
         candidates: Candidates,
         sampled: NDArray[np.intp],
         rows: NDArray[np.float64],
@@ -256,7 +287,7 @@ class Run:
         known = journal.read_surrogate(len(self._predictor.labels), len(candidates.terms)) if journal else None
         if known is not None:
             return known
-        fitted = fit_surrogate(self._chosen, rows, sampled, candidates, settings)
+        fitted = fit_surrogate(chosen, rows, sampled, candidates, settings)
         if journal:
             journal.write_surrogate(fitted)
         return fitted
@@ -288,7 +319,7 @@ class Run:
         """What must be the same for a run to go on."""
         return {
             "settings": self._settings.to_dict(),
-            "documents": {"sha256": self._documents.sha256},
+            "documents": {"sha256": self._documents.sha256, "usable": len(self._chosen)},
             "model": {"name": self._predictor.name, "sha256": self._predictor.fingerprint},
             "labels": list(self._predictor.labels),
             "perturbator": {"name": self.perturbator.name, "sha256": self.perturbator.fingerprint},

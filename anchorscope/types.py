@@ -222,35 +222,50 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word as an explanation of one label: its score, how sure that is, and the counts behind it."""
+    """A term as an explanation of one label: its score, how sure that is, and the counts behind it.
+
+    ``written`` is how it is written most often. A *driver* is told apart from what any word does: the false discovery
+    rate of all drivers of a label is 5%; where anchors are counted, it was an anchor at least once. ``anchors`` is None
+    where no anchors are tested.
+    """
 
     term: str
+    written: str
     score: float
     interval: tuple[float, float]
     membership: float | None
-    anchors: int
-    non_anchors: int
+    driver: bool
+    tested: int
+    anchors: int | None
     skipped: int
     occurrences: int
     examples: tuple[str, ...] = ()
 
-    @property
-    def tested(self) -> int:
-        """The occurrences with a verdict."""
-        return self.anchors + self.non_anchors
-
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The top terms of one label. ``robust`` counts documents whose prediction needs no token at all."""
+    """The top terms of one label, drivers first, and the drivers against it.
+
+    ``documents`` is how many are predicted the label, in the whole collection; where the model was asked about
+    ``asked`` of its documents only, that is an estimate. So is ``robust``, the number of documents whose prediction
+    needs no word at all, which was looked at in ``robust_of`` of them; None where it is not looked at.
+    """
 
     label: str
     documents: int
-    robust: int
+    asked: int
+    robust: int | None
+    robust_of: int
     settled: bool
     regret: float | None
     terms: tuple[Term, ...]
+    against: tuple[Term, ...] = ()
     note: str | None = None
+
+    @property
+    def drivers(self) -> tuple[Term, ...]:
+        """The terms that are told apart from what any word does."""
+        return tuple(term for term in self.terms if term.driver)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from typing import Any, TextIO
 from anchorscope.cli import options
 from anchorscope.cli.watch import print_table
 from anchorscope.errors import UnknownNameError
+from anchorscope.explanations import explanation
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.report import flat
 from anchorscope.report.table import explanations_table
-from anchorscope.result import explanation
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.settings import Settings
 from anchorscope.types import Explanation
@@ -81,25 +81,6 @@ def _labels(finished: RunReader, given: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _explanations(finished: RunReader, settings: Settings, labels: Sequence[str]) -> dict[str, Explanation]:
-
-    asked = aggregation(settings.aggregation)
     standings = Standings(finished, alpha=settings.alpha, k=settings.top_k)
-    scores = standings.scores(asked)
-    standing = standings.standing(asked)
-    documents = finished.documents_per_label()
-    robust = finished.robust_per_label()
-    rows = {label: finished.labels.index(label) for label in labels}
-    return {
-        label: explanation(
-            label,
-            row,
-            finished.terms,
-            standings.tally,
-            scores,
-            standing,
-            k=settings.top_k,
-            n_documents=int(documents[row]),
-            n_robust=int(robust[row]),
-        )
-        for label, row in rows.items()
-    }
+    shown = standings.shown(aggregation(settings.aggregation))
+    return {label: explanation(shown, label, finished.labels.index(label), settings.top_k) for label in labels}

@@ -3,7 +3,7 @@
     meta       settings, fingerprints of documents, model and perturbator, versions
     labels     number, name
     documents  number, key, label that came with it, predicted label, confidence, all probabilities
-    terms      number, term, occurrences in the training set
+    terms      number, term, how it is written, occurrences in the training set, documents with it not asked about
     counts     label, term: occurrences and documents that hold it, what the surrogate expects of them
     surrogate  fold, label: the weights of all terms, as they were fitted
     rounds     number, cost
@@ -64,7 +64,10 @@ CREATE TABLE documents (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, label TEXT, predicted INTEGER NOT NULL, confidence REAL NOT NULL,
     probabilities BLOB NOT NULL
 );
-CREATE TABLE terms (number INTEGER PRIMARY KEY, term TEXT NOT NULL, training INTEGER NOT NULL);
+CREATE TABLE terms (
+    number INTEGER PRIMARY KEY, term TEXT NOT NULL, written TEXT NOT NULL, training INTEGER NOT NULL,
+    beyond INTEGER NOT NULL
+);
 CREATE TABLE counts (
     label INTEGER, term INTEGER, occurrences INTEGER NOT NULL, documents INTEGER NOT NULL, expected REAL NOT NULL,
     PRIMARY KEY (label, term)

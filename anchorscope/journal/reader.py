@@ -61,14 +61,16 @@ class RunReader:
         with reading(self._folder):
             self.meta = read_meta(self._db)
             self.labels = tuple(str(name) for (name,) in self._db.execute("SELECT name FROM labels ORDER BY number"))
-            terms = self._db.execute("SELECT term, training FROM terms ORDER BY number").fetchall()
+            terms = self._db.execute("SELECT term, written, training, beyond FROM terms ORDER BY number").fetchall()
         if not self.labels or not terms:
             raise RunFolderError(
                 f"The run in {self._folder} was interrupted before its first test; go on with --resume."
             )
         with reading(self._folder):
-            self.terms = tuple(str(term) for term, _ in terms)
-            self._training = np.array([training for _, training in terms], np.int64)
+            self.terms = tuple(str(term) for term, *_ in terms)
+            self.written = tuple(str(written) for _, written, *_ in terms)
+            self._training = np.array([training for *_, training, _ in terms], np.int64)
+            self._beyond = np.array([beyond for *_, beyond in terms], np.int64)
             _check_size(len(self.labels) * len(self.terms), self._db)
             self.settings = Settings.from_dict(self.meta["settings"])
             _check_meta(self.meta)
@@ -89,7 +91,7 @@ class RunReader:
     @defensive
     def sums(self) -> RunningSums:
         """What the counted documents of each word of a race brought."""
-        sums = RunningSums.zero(self._before_any_test().documents, self._expected)
+        sums = RunningSums.zero(self._before_any_test().documents, self._expected, self._beyond)
         self._counted_verdicts().add_to(sums)
         return sums
 
@@ -209,6 +211,11 @@ class RunReader:
     def documents_per_label(self) -> NDArray[np.int64]:
         """How many documents were predicted each label."""
         return self._per_label("SELECT predicted, count(*) FROM documents GROUP BY predicted")
+
+    @defensive
+    def visited_per_label(self) -> NDArray[np.int64]:
+        """In how many documents of each label it was looked whether they keep their prediction with no word kept."""
+        return np.bincount(self._predicted[self._rows[self._rows["term"] < 0]["document"]], minlength=len(self.labels))
 
     @defensive
     def robust_per_label(self) -> NDArray[np.int64]:

@@ -13,13 +13,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope import registry
+from anchorscope.explanations import Shown
 from anchorscope.journal.reader import RunReader
-from anchorscope.planning.plan import Standing
-from anchorscope.planning.race import forecast_standing
 from anchorscope.scoring import bounds
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import AGGREGATIONS
-from anchorscope.scoring.forecasts import LabelForecast, RunningSums, expected_tally, label_forecasts
+from anchorscope.scoring.forecasts import LabelForecast, RunningSums, expected_tally, forecast_standing, label_forecasts
+from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Scores, Tally, ranking
 
 
@@ -57,6 +58,25 @@ class Standings:
     def standing(self, aggregation: Aggregation) -> Standing:
         """How certain the scores are."""
         return self._expected(aggregation) if self.is_race and aggregation.can_race else self._bounded(aggregation)
+
+    def shown(self, aggregation: Aggregation) -> Shown:
+        """What the explanation of every label is read from."""
+        asked = self._run.documents_per_label()
+        n_asked = max(1, int(asked.sum()))
+        in_all = int(self._run.meta.get("documents", {}).get("usable", n_asked))
+        return Shown(
+            terms=self._run.terms,
+            written=self._run.written,
+            tally=self.tally,
+            scores=self.scores(aggregation),
+            standing=self.standing(aggregation),
+            aggregation=aggregation,
+            tests_anchors=registry.resolve("score", str(self._settings.score)).tests_anchors,
+            n_documents=np.rint(asked * (in_all / n_asked)).astype(np.int64),
+            n_asked=asked,
+            n_robust=self._run.robust_per_label(),
+            n_robust_of=self._run.visited_per_label(),
+        )
 
     def forecasts(self, aggregation: Aggregation) -> list[LabelForecast]:
         """Where the words of a race stand under an aggregation that can be raced, as the race itself sees them."""

@@ -149,8 +149,10 @@ class Journal:
         with self._transaction():
             self._db.executemany("INSERT INTO labels VALUES (?, ?)", enumerate(collection.labels))
             self._db.executemany(
-                "INSERT INTO terms VALUES (?, ?, ?)",
-                ((i, t, n) for i, (t, n) in enumerate(zip(collection.terms, collection.training.tolist()))),
+                "INSERT INTO terms VALUES (?, ?, ?, ?, ?)",
+                enumerated(
+                    collection.terms, collection.written, collection.training.tolist(), collection.beyond.tolist()
+                ),
             )
             self._db.executemany("INSERT INTO counts VALUES (?, ?, ?, ?, ?)", zip(*(c.tolist() for c in counts)))
 
@@ -225,6 +227,11 @@ class Journal:
                 "INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 ((*row[:5], _storable(row[5]), *row[6:]) for row in rows),
             )
+
+
+def enumerated(*columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """The rows of some columns, each with its number in front."""
+    return ((number, *row) for number, row in enumerate(zip(*columns, strict=True)))
 
 
 def refuse_busy(folder: Path) -> None:

@@ -60,13 +60,14 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Candidates:
-    """The candidate terms, in order, and their occurrences: document, term and positions of each.
+    """The candidate terms, in order, how each is written most often, and their occurrences: document, term, positions.
 
     ``first_occurrence[d]`` is where the occurrences of document d begin, ``first_position[o]`` where the positions of
     occurrence o begin; ``training`` counts each term in the training set.
     """
 
     terms: tuple[str, ...]
+    written: tuple[str, ...]
     occurrence_document: NDArray[np.int32]
     occurrence_term: NDArray[np.int32]
     first_position: NDArray[np.int64]
@@ -74,12 +75,36 @@ class Candidates:
     first_occurrence: NDArray[np.int64]
     training: NDArray[np.int64]
 
+    def of(self, documents: NDArray[np.intp]) -> Candidates:
+        """The same in some of the documents, which are numbered anew in their order; the terms stay."""
+        firsts = self.first_occurrence[documents]
+        sizes = self.first_occurrence[documents + 1] - firsts
+        occurrences = ranges(firsts, sizes)
+        starts = self.first_position[occurrences]
+        lengths = self.first_position[occurrences + 1] - starts
+        return Candidates(
+            terms=self.terms,
+            written=self.written,
+            occurrence_document=np.repeat(np.arange(len(documents), dtype=np.int32), sizes),
+            occurrence_term=self.occurrence_term[occurrences],
+            first_position=np.concatenate([[0], np.cumsum(lengths)]),
+            positions=self.positions[ranges(starts, lengths)],
+            first_occurrence=np.concatenate([[0], np.cumsum(sizes)]),
+            training=self.training,
+        )
+
+    def n_holders(self) -> NDArray[np.int64]:
+        """How many documents hold each term, (terms,)."""
+        pairs = np.unique(self.occurrence_document.astype(np.int64) * len(self.terms) + self.occurrence_term)
+        return np.bincount(pairs % max(1, len(self.terms)), minlength=len(self.terms))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Collection(Candidates):
     """Candidates, and what the model says of their documents; ``explained`` tells which labels are asked for.
 
-    ``expected`` is what a surrogate expects the value of each occurrence to be; 0 where there is none.
+    ``expected`` is what a surrogate expects the value of each occurrence to be; 0 where there is none. ``beyond``
+    (terms,) counts the documents that hold each term and that the model was not asked about, of ``n_beyond`` in all.
     """
 
     documents: Sequence[Document]
@@ -87,6 +112,8 @@ class Collection(Candidates):
     predictions: Predictions
     explained: NDArray[np.bool_]
     expected: NDArray[np.float64]
+    beyond: NDArray[np.int64]
+    n_beyond: int = 0
 
     def occurrences_of(self, document: int) -> slice:
         """Where the occurrences of a document stand in the flat arrays."""
@@ -173,6 +200,12 @@ class Collection(Candidates):
         return np.bincount(self.predictions.labels, minlength=len(self.labels))
 
     @cached_property
+    def n_documents_in_all(self) -> NDArray[np.int64]:
+        """The documents of each label in the whole collection; estimated, if the model was asked about some of them."""
+        n_asked = max(1, len(self.documents))
+        return np.rint(self.n_documents * ((n_asked + self.n_beyond) / n_asked)).astype(np.int64)
+
+    @cached_property
     def _tally(self) -> Tally:
         labels = self.predictions.labels
         n_terms = len(self.terms)
@@ -243,6 +276,7 @@ def find_candidates(
     training = counts[first_numbers] if training_texts is None else _count(training_texts, chosen)
     return Candidates(
         terms=tuple(chosen),
+        written=numbers.written(chosen),
         occurrence_document=grouped.document,
         occurrence_term=grouped.term,
         first_position=grouped.first_position,
@@ -289,10 +323,14 @@ def collect(
     *,
     candidates: Candidates | None = None,
     surrogate: Surrogate | None = None,
+    beyond: NDArray[np.int64] | None = None,
+    n_beyond: int = 0,
 ) -> Collection:
     """Documents, what the model says of them, and the candidates in them (found here if they are not given)."""
     found = find_candidates(documents, settings) if candidates is None else candidates
     return Collection(
+        beyond=np.zeros(len(found.terms), np.int64) if beyond is None else beyond,
+        n_beyond=n_beyond,
         expected=_expected(documents, predictions, found, settings, surrogate),
         documents=documents,
         labels=tuple(labels),
@@ -407,6 +445,7 @@ def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
     """The words of some texts that have a term and are no stop words."""
     found = cut(texts)
+    numbers.count(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist())
     term_number = np.array(list(map(numbers.__getitem__, found.words)), np.int32)[found.numbers]
     starts = np.cumsum(found.sizes) - found.sizes
     holder = np.repeat(np.arange(len(texts)), found.sizes)
@@ -423,6 +462,22 @@ class _TermNumbers(dict[str, int]):
         super().__init__()
         self.terms: dict[str, int] = {}
         self._never = never
+        self._written: Counter[str] = Counter()
+
+    def count(self, words: Sequence[str], n: Sequence[int]) -> None:
+        """Count how often words are written so."""
+        for word, times in zip(words, n):
+            self._written[word] += times
+
+    def written(self, chosen: Sequence[str]) -> tuple[str, ...]:
+        """How some terms are written most often; of equally frequent ways, the first in the alphabet."""
+        wanted = {self.terms[key]: key for key in chosen}
+        best: dict[int, tuple[int, str]] = {}
+        for word, n in self._written.items():
+            number = self.get(word, NO_TERM)
+            if number in wanted:
+                best[number] = min(best.get(number, (0, word)), (-n, word))
+        return tuple(best[self.terms[key]][1] for key in chosen)
 
     def __missing__(self, word: str) -> int:
         found = term(word)

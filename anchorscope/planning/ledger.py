@@ -26,10 +26,16 @@ class Ledger:
         self.tally: Tally = collection.tally()
         self.robust = np.zeros(len(collection.documents), bool)
         self._empty = np.ones(len(collection.documents))  # the precision of each document's empty anchor
+        self._visited = np.zeros(len(collection.documents), bool)
         self._collection = collection
         self._strategy = strategy
         self._rule = rule
         self._counted: list[Counted] = []
+
+    def n_visited(self) -> NDArray[np.int64]:
+        """The documents of each label whose empty anchor was tested, (labels,)."""
+        labels = self._collection.predictions.labels[np.flatnonzero(self._visited)]
+        return np.bincount(labels, minlength=len(self._collection.labels))
 
     def n_robust(self) -> NDArray[np.int64]:
         """The robust documents of each label, (labels,)."""
@@ -41,6 +47,7 @@ class Ledger:
         documents = round_.documents
         occurrences = round_.occurrences
         is_empty = occurrences == EMPTY_ANCHOR
+        self._visited[documents[is_empty]] = True
         self.robust[documents[is_empty]] = found.anchor[is_empty]
         self._empty[documents[is_empty]] = found.precision[is_empty]
         # In the order of documents and words, whoever asked: what is shown first does not depend on the plan.
@@ -93,5 +100,6 @@ class Ledger:
         return list(found.items())
 
     def example_keys(self, label: int, term: int) -> tuple[str, ...]:
-        """The keys of documents in which the term is an anchor."""
-        return tuple(self._collection.documents[d].key for d, _ in self.examples(label, term, True))
+        """The keys of documents in which the term is an anchor, or was tested first where none are looked for."""
+        places = self.examples(label, term, True) or self.examples(label, term, False)
+        return tuple(self._collection.documents[d].key for d, _ in places)

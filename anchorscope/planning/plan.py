@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally
 from anchorscope.types import Unit
 
@@ -73,17 +74,6 @@ class Counted:
     anchor: NDArray[np.bool_]
     value: NDArray[np.float64]
     noise: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Standing:
-    """How sure the scores are: intervals and (in a race) memberships (labels, terms); settled and regret (labels,)."""
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    settled: NDArray[np.bool_]
-    membership: NDArray[np.float64] | None = None
-    regret: NDArray[np.float64] | None = None
 
 
 class Strategy(Protocol):

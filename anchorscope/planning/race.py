@@ -29,10 +29,18 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.inverted_index import InvertedIndex
-from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, Standing, priorities
+from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, priorities
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.forecasts import LEVEL, LabelForecast, RunningSums, expected_tally, label_forecasts
+from anchorscope.scoring.forecasts import (
+    LEVEL,
+    LabelForecast,
+    RunningSums,
+    expected_tally,
+    forecast_standing,
+    label_forecasts,
+)
+from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings
 
@@ -50,7 +58,7 @@ and as many of the most frequent ones."""
 GROWTH = 0.25
 """A round asks for at least this share of the pairs that were tested before: rounds are few, however long a race is."""
 
-FOCUS = 3
+FOCUS = 6
 """Words that a round extends, in multiples of k."""
 
 
@@ -74,7 +82,7 @@ class Race:
         by_label = [order[self._label_of[order] == label] for label in range(len(collection.labels))]
         self._start = [documents[:START] for documents in by_label]
         self._index = [InvertedIndex(collection, *row, START) for row in zip(by_label, self._known.documents)]
-        self._sums = RunningSums.zero(self._known.documents, collection.expected_of_all())
+        self._sums = RunningSums.zero(self._known.documents, collection.expected_of_all(), collection.beyond)
         self._visited = np.zeros(len(collection.documents), bool)
         n_occurrences = len(collection.occurrence_term)
         self._asked = np.zeros(n_occurrences, bool)
@@ -253,20 +261,3 @@ class Race:
         documents = self._known.documents[label]
         unfinished = self._sums.counted[label] < documents
         return ranking(doubt, np.where(unfinished, documents, 0), FOCUS * self._settings.top_k).tolist()
-
-
-def forecast_standing(
-    forecasts: list[LabelForecast], labels: NDArray[np.intp], settled: NDArray[np.bool_], tally: Tally
-) -> Standing:
-    """Intervals, memberships and regret of some labels; of the other words nothing is known."""
-    shape = tally.anchors.shape
-    low = np.full(shape, -np.inf)
-    high = np.full(shape, np.inf)
-    membership = np.zeros(shape)
-    regret = np.zeros(shape[0])
-    for label in labels.tolist():
-        now = forecasts[label]
-        low[label, now.contenders], high[label, now.contenders] = now.shown_interval()
-        membership[label, now.contenders] = now.forecast.membership
-        regret[label] = now.forecast.regret
-    return Standing(low, high, settled, membership, regret)

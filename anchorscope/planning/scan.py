@@ -20,12 +20,15 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope import registry
 from anchorscope.planning.collection import Collection
-from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, Standing
+from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round
 from anchorscope.sampling.draws import uniforms
 from anchorscope.scoring import bounds
 from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.forecasts import RunningSums, forecast_standing, label_forecasts
 from anchorscope.scoring.probabilistic import pseudo_counts
+from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally, ranking, ratio
 from anchorscope.settings import Settings
 
@@ -44,10 +47,33 @@ class Scan:
         self._cursor = 0
         self._handed_out = np.zeros(len(collection.occurrence_term), bool)
         self._visited = np.zeros(len(collection.documents), bool)
+        self._tests_anchors = registry.resolve("score", str(settings.score)).tests_anchors
+        self._sums = RunningSums.zero(collection.tally().documents)
+        self._n_rounds = 0
 
     def count(self, measured: Counted) -> Counted:
         """Take what a round measured; all of it counts now."""
+        self._n_rounds += 1
+        if self._aggregation.is_graded:
+            self._add_up(measured)
         return measured
+
+    def _add_up(self, measured: Counted) -> None:
+        """What each document brought to each of its terms: the sum over the term's occurrences in it."""
+        collection = self._collection
+        n_terms = len(collection.terms)
+        document = collection.occurrence_document[measured.occurrences].astype(np.int64)
+        place = document * n_terms + collection.occurrence_term[measured.occurrences]
+        pair, number = np.unique(place, return_inverse=True)
+        value, anchors, noise = (
+            np.bincount(number, column, minlength=len(pair)).astype(np.float64)
+            for column in (measured.value, measured.anchor, measured.noise)
+        )
+        labels = collection.predictions.labels[pair // n_terms]
+        for label in np.unique(labels).tolist():
+            mine = labels == label
+            nothing = np.zeros(int(mine.sum()))
+            self._sums.count(label, pair[mine] % n_terms, value[mine], anchors[mine], noise[mine], nothing)
 
     def counted(self, tally: Tally) -> Tally:
         """The tally that scores are read from."""
@@ -67,7 +93,14 @@ class Scan:
         """The deterministic bounds of what is known; skipped occurrences are unknown, never imputed."""
         low, high = self._aggregation.interval(tally, self._settings.alpha)
         settled = np.array([self._is_settled(tally, label) for label in range(len(tally.anchors))])
-        return Standing(low, high, settled)
+        if not self._aggregation.is_graded or self._aggregation.additive is None:
+            return Standing(low, high, settled)
+        s = self._settings
+        forecasts = label_forecasts(
+            self._sums, tally, self._aggregation, alpha=s.alpha, k=s.top_k, seed=s.seed, n_rounds=self._n_rounds
+        )
+        told = forecast_standing(forecasts, np.flatnonzero(self._collection.explained), settled, tally)
+        return Standing(low, high, settled, for_doubt=told.for_doubt, against_doubt=told.against_doubt)
 
     def prefixes(self) -> list[tuple[int, int, int]]:
         """A scan counts every verdict: there are no prefixes to write down."""
@@ -134,7 +167,7 @@ class Scan:
 
     def _with_empty_anchor(self, part: tuple[int, NDArray[np.intp]]) -> tuple[int, NDArray[np.int64]]:
         document, occurrences = part
-        first = [] if self._visited[document] else [EMPTY_ANCHOR]
+        first = [] if self._visited[document] or not self._tests_anchors else [EMPTY_ANCHOR]
         self._visited[document] = True
         self._handed_out[occurrences] = True
         return document, np.concatenate([np.array(first, np.int64), occurrences])

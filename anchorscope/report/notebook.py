@@ -69,7 +69,7 @@ def _block(explanation: Explanation, colour: str, scale: float) -> str:
     rows = "".join(_row(rank, term, colour, scale) for rank, term in enumerate(explanation.terms, start=1))
     columns = "".join(
         f'<th style="padding:1px 6px;text-align:{side};font-weight:normal;{_QUIET}">{name}</th>'
-        for name, side in (("#", "right"), ("term", "left"), ("", "left"), ("score", "right"), ("anchor", "right"))
+        for name, side in (("#", "right"), ("term", "left"), ("", "left"), ("score", "right"), ("", "right"))
     )
     table = f"<table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>"
     return f'<div style="min-width:340px">{head}{note}{table}</div>'
@@ -83,13 +83,23 @@ def _row(rank: int, term: Term, colour: str, scale: float) -> str:
     )
     cells = (
         (str(rank), f"text-align:right;{_QUIET}"),
-        (f"<b><bdi>{_text(term.term)}</bdi></b>", "text-align:left"),
+        (
+            f"<b><bdi>{_text(term.written)}</bdi></b>" if term.driver else f"<bdi>{_text(term.written)}</bdi>",
+            "text-align:left",
+        ),
         (bar, "text-align:left"),
         (f"{term.score:.3g}", "text-align:right"),
-        (f"{term.anchors:,} of {term.tested:,}", f"text-align:right;{_QUIET}"),
+        (_counts(term), f"text-align:right;{_QUIET}"),
     )
     drawn = "".join(f'<td style="padding:1px 6px;{style}">{cell}</td>' for cell, style in cells)
     return f"<tr>{drawn}</tr>"
+
+
+def _counts(term: Term) -> str:
+    """Anchors of those tested; or, where none are looked for, how many were tested."""
+    if term.anchors is None:
+        return f"{term.tested:,} of {term.occurrences:,} tested"
+    return f"{term.anchors:,} of {term.tested:,}"
 
 
 def _whisker(term: Term, colour: str, scale: float) -> str:

@@ -67,7 +67,7 @@ def _chart(axes: Axes, explanation: Explanation, colour: str) -> None:
         elinewidth=1.2,
         capsize=2.5,
     )
-    axes.set_yticks(list(rows), [_plain(term.term) for term in terms])
+    axes.set_yticks(list(rows), [_plain(term.written) for term in terms])
     axes.set_ylim(len(terms) - 0.4, -0.6)
     axes.set_title(_plain(explanation.label), color=colour, fontweight="bold")
     axes.spines[["top", "right"]].set_visible(False)

@@ -50,6 +50,8 @@ Moves = Mapping[tuple[str, str], int | None]
 """How many ranks a (label, term) has risen of late; None where it is new in the list."""
 
 _UNSAFE = regex.compile(r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d\U000e0020-\U000e007f]]", regex.V1)
+NOT_TOLD_APART = "  below: not told apart from any other word"
+
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 
@@ -60,15 +62,9 @@ def result_table(result: Result, width: int = WIDTH) -> Text:
 
 def explanations_table(explanations: Mapping[str, Explanation], width: int = WIDTH) -> Text:
     """The blocks of all labels, as many side by side as fit."""
-    terms = [term for explanation in explanations.values() for term in explanation.terms]
-    longest = max((cell_len(safe(term.term)) for term in terms), default=0)
+    terms = [term for e in explanations.values() for term in (*e.terms, *e.against)]
     across, each = columns(len(explanations), width)
-    layout = Layout(
-        width=each,
-        term=max(SHORTEST_TERM, min(longest, LONGEST_TERM, each - NARROWEST)),
-        intervals=any(term.interval[0] != term.interval[1] for term in terms),
-        members=any(term.membership is not None for term in terms),
-    )
+    layout = Layout.of(terms, each)
     blocks = [block(e, layout, colour) for e, colour in zip(explanations.values(), colours())]
     return Text("\n").join(side_by_side(blocks, across, each))
 
@@ -97,7 +93,21 @@ class Layout:
     term: int
     intervals: bool
     members: bool
+    anchors: bool
     moves: bool = False
+
+    @classmethod
+    def of(cls, terms: Sequence[Term], width: int, *, widest: int = LONGEST_TERM, moves: bool = False) -> Layout:
+        """The columns that some terms need."""
+        longest = max((cell_len(safe(term.written)) for term in terms), default=0)
+        return cls(
+            width=width,
+            term=max(SHORTEST_TERM, min(longest, widest, width - NARROWEST)),
+            intervals=any(term.interval[0] != term.interval[1] for term in terms),
+            members=any(term.membership is not None for term in terms),
+            anchors=any(term.anchors is not None for term in terms),
+            moves=moves,
+        )
 
     @property
     def shows_intervals(self) -> bool:
@@ -121,14 +131,27 @@ def block(
     terms = explanation.terms[:n_terms]
     if terms:
         lines.append(_header(layout))
-    decimals = _decimals([term.score for term in terms])
-    least = min([0.0, *(term.score for term in terms)])
-    reach = max([term.score - least for term in terms], default=0.0) or 1.0
+    against = explanation.against[: max(0, n_terms - len(terms))] if n_terms is not None else explanation.against
+    scores = [abs(term.score) for term in (*terms, *against)]
+    decimals = _decimals(scores)
+    reach = max(scores, default=0.0) or 1.0
+    below = False
     for rank, term in enumerate(terms, start=1):
+        if not term.driver and not below:
+            below = True
+            lines.append(_line_below(rank > 1, layout.width))
         move = (moves or {}).get((explanation.label, term.term), 0)
-        share = (term.score - least) / reach
-        lines.append(_term_line(rank, move, term, share, layout, decimals, colour))
+        lines.append(_term_line(rank, move, term, term.score / reach, layout, decimals, "dim" if below else colour))
+    if against:
+        lines.append(Text(fit("  against it:", layout.width), "dim italic"))
+    for rank, term in enumerate(against, start=1):
+        lines.append(_term_line(rank, 0, term, -term.score / reach, layout, decimals, "dim"))
     return lines
+
+
+def _line_below(is_first: bool, width: int) -> Text:
+    """What is not told apart from any other word stands below this."""
+    return Text(fit(NOT_TOLD_APART if is_first else f"{NOT_TOLD_APART} (yet)", width), "dim italic")
 
 
 def side_by_side(blocks: Sequence[Sequence[Text]], across: int, width: int) -> list[Text]:
@@ -175,8 +198,10 @@ def bar(share: float, width: int) -> str:
 
 def _title(explanation: Explanation, width: int, colour: str) -> Text:
     told = counted(explanation.documents, "document")
+    if explanation.asked < explanation.documents:
+        told = f"about {told}, {explanation.asked:,} asked about"
     if explanation.robust:
-        told += f", {explanation.robust:,} robust"
+        told += f", {'about ' if explanation.robust_of < explanation.documents else ''}{explanation.robust:,} robust"
     if explanation.regret:
         told += f" · regret {explanation.regret:.1%}"
     if explanation.settled and explanation.terms:
@@ -192,7 +217,7 @@ def _header(layout: Layout) -> Text:
     cells += [" " * layout.bar, " ", "score".rjust(SCORE)]
     cells += ["  ", "interval".rjust(INTERVAL)] if layout.shows_intervals else []
     cells += ["  ", "member".rjust(MEMBER)] if layout.members else []
-    cells += ["  ", "anchors/tested"]
+    cells += ["  ", ("anchors/tested" if layout.anchors else "tested/of").rjust(COUNTS)]
     return Text(fit("".join(cells), layout.width), "dim")
 
 
@@ -202,14 +227,15 @@ def _term_line(
     line = Text().append(str(rank).rjust(RANK), "dim")
     if layout.moves:
         line.append(*_arrow(move))
-    line.append("  " + fit(safe(term.term), layout.term) + "  ", "bold")
+    line.append("  " + fit(safe(term.written), layout.term) + "  ", "bold" if term.driver else "")
     line.append(bar(share, layout.bar), colour)
     line.append(" " + f"{term.score:.{decimals}f}".rjust(SCORE))
     if layout.shows_intervals:
         line.append("  " + _interval(term, max(0, decimals - 1)).rjust(INTERVAL), "dim")
     if layout.members:
         line.append("  " + ("" if term.membership is None else f"{term.membership:.0%}").rjust(MEMBER))
-    line.append("  " + f"{term.anchors:,}/{term.tested:,}".rjust(COUNTS), "dim")
+    counts = f"{term.tested:,}/{term.occurrences:,}" if term.anchors is None else f"{term.anchors:,}/{term.tested:,}"
+    line.append("  " + counts.rjust(COUNTS), "dim")
     line.truncate(layout.width, pad=True)
     return line
 

@@ -10,6 +10,7 @@ Arrows tell how a term moved within the last seconds, so that they can be read b
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from time import monotonic
 from typing import TextIO
 
@@ -160,7 +161,8 @@ def clock(seconds: float) -> str:
 def _blocks(snapshot: Snapshot, moves: Moves, width: int, height: int) -> list[Text]:
     """The labels that fit into the window, each with as many terms as fit."""
     across, each = columns(len(snapshot.explanations), width)
-    layout = Layout(width=each, term=TERM_WIDTH, intervals=True, members=_is_race(snapshot), moves=True)
+    terms = [term for e in snapshot.explanations.values() for term in e.terms]
+    layout = replace(Layout.of(terms, each, moves=True), term=TERM_WIDTH, intervals=True, members=_is_race(snapshot))
     n_rows = -(-len(snapshot.explanations) // across)
     shown_rows = max(1, min(n_rows, height // (FEWEST_TERMS + 3)))
     n_terms = max(1, height // shown_rows - 3)

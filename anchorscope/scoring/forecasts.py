@@ -28,13 +28,14 @@ from anchorscope.scoring.posterior import (
     pooled_prior,
     summarise,
 )
+from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import VALUE_UNIT, Tally, ranking
 
 LEVEL = 0.9
 """The level of a race's intervals."""
 
-CONTENDERS = 300
-"""Words a label whose totals are drawn, at most; the others are too far behind to matter."""
+CONTENDERS = 6
+"""Words a label whose totals are drawn, in multiples of k; the others are too far behind to matter."""
 
 REACH = 3.0
 """Standard deviations by which a word may miss its estimate, when the contenders are chosen."""
@@ -51,6 +52,7 @@ class RunningSums:
     """
 
     documents: NDArray[np.int64]
+    beyond: NDArray[np.int64]
     expected_of_all: Floats
     counted: NDArray[np.int64]
     values: Floats
@@ -63,11 +65,17 @@ class RunningSums:
     anchors_squared: Floats
 
     @classmethod
-    def zero(cls, documents: NDArray[np.int64], expected_of_all: Floats | None = None) -> RunningSums:
-        """Nothing counted yet."""
+    def zero(
+        cls,
+        documents: NDArray[np.int64],
+        expected_of_all: Floats | None = None,
+        beyond: NDArray[np.int64] | None = None,
+    ) -> RunningSums:
+        """Nothing counted yet; ``beyond`` (terms,) documents hold each term that the model was not asked about."""
         shape = documents.shape
         expected = np.zeros(shape) if expected_of_all is None else expected_of_all
-        return cls(documents, expected, np.zeros(shape, np.int64), *(np.zeros(shape) for _ in fields(cls)[3:]))
+        others = np.zeros(shape[1], np.int64) if beyond is None else beyond
+        return cls(documents, others, expected, np.zeros(shape, np.int64), *(np.zeros(shape) for _ in fields(cls)[4:]))
 
     def count(
         self, label: int, terms: NDArray[np.int64], value: Floats, anchors: Floats, noise: Floats, expected: Floats
@@ -96,6 +104,7 @@ class RunningSums:
             return Sums.plain(documents, tested, self.anchors[label], self.anchors_squared[label])
         b = self.slope(label)
         expected, products = self.expected[label], self.products[label]
+        beyond, beyond_variance = self._beyond(label)
         return Sums(
             documents=documents,
             tested=tested,
@@ -103,7 +112,24 @@ class RunningSums:
             squares=self.values_squared[label] - 2 * b * products + b**2 * self.expected_squared[label],
             offset=b * self.expected_of_all[label],
             noise=self.noise[label],
+            beyond=beyond,
+            beyond_variance=beyond_variance,
         )
+
+    def _beyond(self, label: int) -> tuple[Floats, Floats]:
+        """How many of the documents that the model was not asked about are of the label and hold each term, and give
+        or take how many: a share of them as among the others, for which a document of any label speaks, too
+        (beta-binomial).
+        """
+        if not self.beyond.any():
+            nothing = np.zeros(len(self.beyond))
+            return nothing, nothing
+        asked = self.documents.sum(axis=0)
+        of_label = float(self.documents[label].sum() / max(1, asked.sum()))
+        n = asked + 1.0
+        share = (self.documents[label] + of_label) / n
+        spread = share * (1 - share)
+        return self.beyond * share, self.beyond * spread * (1 + (self.beyond - 1) / (n + 1))
 
     def slope(self, label: int) -> float:
         """How much a value rises with what was expected of it: least squares, with a few tests' worth of trust in 1."""
@@ -168,9 +194,10 @@ class LabelForecast:
             self._scores((estimates + reach * deviations)[None], holds, alone=True)[0] for reach in (-REACH, 0.0, REACH)
         )
         best = ranking(expected, self._n[holds], 2 * self._k)
-        nearest = ranking(high, self._n[holds], CONTENDERS)
+        nearest = ranking(high, self._n[holds], CONTENDERS * self._k)
         within_reach = nearest[high[nearest] >= low[best[: self._k]].min(initial=np.inf)]
-        return holds[np.union1d(best, within_reach)]
+        against = ranking(-expected, self._n[holds], self._k) if self._additive.quantity == "values" else best[:0]
+        return holds[np.unique(np.concatenate([best, within_reach, against]))]
 
     @cached_property
     def forecast(self) -> Forecast:
@@ -179,8 +206,14 @@ class LabelForecast:
         words = self.contenders
         expected = self._scores(self.estimates[None, words], words)[0]
         shown = ranking(expected, self._n[words], self._k)
-        draws, _ = draw_totals(self._sums.of(words), self.prior, generator)
-        return summarise(self._scores(draws, words), shown, self._k, LEVEL)
+        draws, means = draw_totals(self._sums.of(words), self.prior, generator)
+        return summarise(self._scores(draws, words), means, self.background, shown, self._k, LEVEL)
+
+    @cached_property
+    def background(self) -> float:
+        """What a document brings to a word on average, over all words: what any word would do."""
+        n = self._sums.documents + self._sums.beyond
+        return float(self.estimates.sum() / max(1.0, float(n.sum())))
 
     def shown_interval(self) -> tuple[Floats, Floats]:
         """The contenders' intervals in the scale of the scores that are shown."""
@@ -223,3 +256,24 @@ def expected_tally(forecasts: Sequence[LabelForecast], tally: Tally, aggregation
         return replace(tally, values=np.rint(totals / VALUE_UNIT).astype(np.int64))
     anchors = np.clip(totals, 0.0, tally.occurrences)
     return replace(tally, anchors=anchors, non_anchors=tally.occurrences - anchors)
+
+
+def forecast_standing(
+    forecasts: Sequence[LabelForecast], labels: NDArray[np.intp], settled: NDArray[np.bool_], tally: Tally
+) -> Standing:
+    """Intervals, memberships and regret of some labels; of the other words nothing is known."""
+    shape = tally.anchors.shape
+    low = np.full(shape, -np.inf)
+    high = np.full(shape, np.inf)
+    membership = np.zeros(shape)
+    regret = np.zeros(shape[0])
+    for_doubt = np.ones(shape)
+    against_doubt = np.ones(shape)
+    for label in labels.tolist():
+        now = forecasts[label]
+        low[label, now.contenders], high[label, now.contenders] = now.shown_interval()
+        membership[label, now.contenders] = now.forecast.membership
+        regret[label] = now.forecast.regret
+        for_doubt[label, now.contenders] = now.forecast.for_doubt
+        against_doubt[label, now.contenders] = now.forecast.against_doubt
+    return Standing(low, high, settled, membership, regret, for_doubt, against_doubt)

@@ -22,6 +22,10 @@ Two parts of the uncertainty behave differently: what the untested documents bri
 measuring is not. With the variance s^2 between measured values (noise included) and V the sum of the v_d, the variance
 of the total is N^2 (1 - n/N) s^2 / n + (N/n) V.
 
+Where the model was asked about a sample of the documents only, the total is over all of them: how many of the others
+are of the label and hold the word is known up to ``beyond_variance``, and each is taken to be like those that were
+asked about.
+
 Draws of all totals together, and of the scores that follow from them, give for each word the share of draws in which
 it is among the k best (its membership), and for the shown list the mean of what it gives away to the best one (its
 expected regret, as a share of the best).
@@ -63,7 +67,8 @@ class Sums:
 
     ``documents`` hold it, ``tested`` of them are tested; ``total`` and ``squares`` sum what these brought beyond what
     was expected. ``offset`` is what is expected of all its documents together, tested or not, and ``noise`` the
-    summed variance of measuring the tested ones.
+    summed variance of measuring the tested ones. Of documents that the model was not asked about, ``beyond`` are
+    expected to be of the label and to hold the word, give or take ``beyond_variance``.
     """
 
     documents: NDArray[np.int64]
@@ -72,11 +77,14 @@ class Sums:
     squares: Floats
     offset: Floats
     noise: Floats
+    beyond: Floats
+    beyond_variance: Floats
 
     @classmethod
     def plain(cls, documents: NDArray[np.int64], tested: NDArray[np.int64], total: Floats, squares: Floats) -> Sums:
-        """Without expectations and without noise."""
-        return cls(documents, tested, total, squares, np.zeros(len(documents)), np.zeros(len(documents)))
+        """Without expectations, without noise, and with all documents at hand."""
+        nothing = np.zeros(len(documents))
+        return cls(documents, tested, total, squares, nothing, nothing, nothing, nothing)
 
     def of(self, words: NDArray[np.intp]) -> Sums:
         """The same of some words."""
@@ -117,12 +125,18 @@ class Prior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecast:
-    """Where the words of one label stand: intervals and memberships (words,), and the regret of the shown list."""
+    """Where the words of one label stand: intervals and memberships (words,), and the regret of the shown list.
+
+    ``for_doubt`` is the probability that a word does no more for the label than words do on average, ``against_doubt``
+    that it does nothing against it.
+    """
 
     low: Floats
     high: Floats
     membership: Floats
     regret: float
+    for_doubt: Floats
+    against_doubt: Floats
 
 
 def pooled_prior(sums: Sums) -> Prior:
@@ -179,6 +193,10 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     if sums.noise.any():
         totals += np.sqrt(sums.noise_of_total) * generator.standard_normal(shape)
     means = sums.offset / np.maximum(sums.documents, 1) + mean + standard / np.sqrt(precision)
+    if sums.beyond.any():
+        drawn = sums.beyond + np.sqrt(sums.beyond_variance) * generator.standard_normal(shape)
+        beyond = np.maximum(drawn, 0.0)
+        totals += beyond * means + np.sqrt(beyond * variance) * generator.standard_normal(shape)
     return totals, means
 
 
@@ -203,7 +221,10 @@ def expected_totals(sums: Sums, prior: Prior) -> tuple[Floats, Floats]:
     of_mu[tested] = (components * (1 / precision + (means - mu[tested][:, None]) ** 2)).sum(axis=1)
     within[tested] = (components * variances).sum(axis=1)
     left = sums.left
-    return sums.total + sums.offset + left * mu, np.sqrt(left**2 * of_mu + left * within + sums.noise_of_total)
+    mean = sums.offset / np.maximum(sums.documents, 1) + mu
+    variance = left**2 * of_mu + left * within + sums.noise_of_total
+    variance += sums.beyond**2 * of_mu + sums.beyond * within + sums.beyond_variance * mean**2
+    return sums.total + sums.offset + left * mu + sums.beyond * mean, np.sqrt(variance)
 
 
 def _components(sums: Sums, prior: Prior) -> Floats:
@@ -241,8 +262,12 @@ def _normalised(weights: Floats) -> Floats:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def summarise(draws: Floats, shown: NDArray[np.intp], k: int, level: float) -> Forecast:
-    """Read draws of scores (draws, words): intervals at a level, memberships, and the regret of the shown list."""
+def summarise(
+    draws: Floats, means: Floats, background: float, shown: NDArray[np.intp], k: int, level: float
+) -> Forecast:
+    """Read draws of scores and of the means behind them, (draws, words): intervals at a level, memberships, the
+    regret of the shown list; and how doubtful it is that a word does more than the ``background``, or something
+    against it."""
     k = min(k, draws.shape[1])
     order = np.argpartition(-draws, k - 1, axis=1)[:, :k]
     membership = np.bincount(order.ravel(), minlength=draws.shape[1]) / len(draws)
@@ -252,4 +277,11 @@ def summarise(draws: Floats, shown: NDArray[np.intp], k: int, level: float) -> F
     regret = float(given_away.mean()) / worth if worth > 0 else float(given_away.any())
     # Of n draws, a share (n + 1) p lies below the p-th one: the rule "weibull" covers as stated, whatever n is.
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0, method="weibull")
-    return Forecast(low, high, membership, regret)
+    return Forecast(
+        low=low,
+        high=high,
+        membership=membership,
+        regret=regret,
+        for_doubt=(means <= background).mean(axis=0),
+        against_doubt=(means >= 0).mean(axis=0),
+    )

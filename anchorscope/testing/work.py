@@ -87,10 +87,10 @@ def random_tally(generator: np.random.Generator, n_labels: int = 2, n_terms: int
 
 def snapshot(round_: int = 1) -> Snapshot:
     """Something to show."""
-
-    terms = (
-        Term("great", 2.5, (2.0, 3.0), 0.9, 5, 1, 0, 9),
-        Term("⟨b⟩ \x1b[31m", -0.5, (-np.inf, np.inf), None, 0, 1, 0, 1),
-    )
-    explanations = {"yes": Explanation("yes", 12, 3, False, 0.1, terms), "no": Explanation("no", 0, 0, True, None, ())}
+    great = Term("great", "Great", 2.5, (2.0, 3.0), 0.9, True, 6, 5, 0, 9)
+    hostile = Term("<b> \x1b[31m", "<b> \x1b[31m", -0.5, (-np.inf, np.inf), None, False, 1, None, 0, 1)
+    explanations = {
+        "yes": Explanation("yes", 12, 12, 3, 12, False, 0.1, (great, hostile), (hostile,)),
+        "no": Explanation("no", 0, 0, None, 0, True, None, (), note="No document is predicted 'no'."),
+    }
     return Snapshot(explanations, round_, 40, False, 0.9, Cost(seconds=0.1 * round_, tests=round_))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from anchorscope.errors import InputError
-from anchorscope.planning.plan import Standing
+from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.tally import ratio
 from anchorscope.text.words import replace, split

@@ -1,0 +1,156 @@
+"""From counts and scores to what is said of a label: its top terms, which of them are drivers, and what speaks
+against it.
+
+A list ends where the evidence ends. Where values are graded, a term is a *driver* if it is told apart from what any
+word does for the label; as many are named as can be while the false discovery rate over all candidates of the label
+stays within 5%. Where anchors are counted, a driver was an anchor at least once. Drivers come first; the others stand
+below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.standing import Standing
+from anchorscope.scoring.tally import Tally, ranking
+from anchorscope.types import Explanation, Term
+
+FEW_DOCUMENTS = 10
+"""Of fewer documents a label's terms do not say much."""
+
+FEWEST_TESTS = 2
+"""A term is no driver on the strength of fewer tests."""
+
+DISCOVERY_RATE = 0.05
+"""The share of a label's drivers that may be none."""
+
+ROBUST_SHARE = 0.9
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Shown:
+    """What the terms of all labels are shown from: how they are written, what was counted, scores, and how sure they
+    are.
+
+    ``tests_anchors`` says that anchors were counted, ``n_documents``, ``n_asked``, ``n_robust`` and ``n_robust_of``
+    (labels,) how many documents there are of each kind.
+    """
+
+    terms: Sequence[str]
+    written: Sequence[str]
+    tally: Tally
+    scores: NDArray[np.float64]
+    standing: Standing
+    aggregation: Aggregation
+    tests_anchors: bool
+    n_documents: NDArray[np.int64]
+    n_asked: NDArray[np.int64]
+    n_robust: NDArray[np.int64]
+    n_robust_of: NDArray[np.int64]
+
+
+def explanation(
+    shown: Shown,
+    name: str,
+    label: int,
+    k: int,
+    *,
+    examples: Callable[[int, int], tuple[str, ...]] = lambda label, term: (),
+) -> Explanation:
+    """The top terms of one label and those against it, and where its lists stand."""
+    standing = shown.standing
+    occurrences = shown.tally.occurrences[label]
+    driver, against = _drivers(shown, label)
+    # Drivers first, in the order of their scores; the others stand below them in theirs.
+    best = ranking(shown.scores[label], occurrences, k + int(driver.sum()))
+    ordered = [*(t for t in best.tolist() if driver[t]), *(t for t in best.tolist() if not driver[t])][:k]
+    worst = [t for t in ranking(-shown.scores[label], occurrences, k).tolist() if against[t]]
+    tested = int(shown.n_robust_of[label])
+    robust = round(int(shown.n_robust[label]) / tested * int(shown.n_documents[label])) if tested else None
+    return Explanation(
+        label=name,
+        documents=int(shown.n_documents[label]),
+        asked=int(shown.n_asked[label]),
+        robust=robust if shown.tests_anchors else None,
+        robust_of=tested,
+        settled=bool(standing.settled[label]),
+        regret=None if standing.regret is None else float(standing.regret[label]),
+        terms=tuple(_term_of(shown, label, t, bool(driver[t]), examples(label, t)) for t in ordered),
+        against=tuple(_term_of(shown, label, t, True, examples(label, t)) for t in worst),
+        note=_note(shown, name, label, bool(driver.any()), robust),
+    )
+
+
+def _term_of(shown: Shown, label: int, term: int, driver: bool, examples: tuple[str, ...]) -> Term:
+    standing, tally = shown.standing, shown.tally
+    anchors = int(tally.anchors[label, term])
+    return Term(
+        term=shown.terms[term],
+        written=shown.written[term],
+        score=float(shown.scores[label, term]),
+        interval=(float(standing.low[label, term]), float(standing.high[label, term])),
+        membership=None if standing.membership is None else float(standing.membership[label, term]),
+        driver=driver,
+        tested=anchors + int(tally.non_anchors[label, term]),
+        anchors=anchors if shown.tests_anchors else None,
+        skipped=int(tally.skipped[label, term]),
+        occurrences=int(tally.occurrences[label, term]),
+        examples=examples,
+    )
+
+
+def _drivers(shown: Shown, label: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which terms are drivers of a label, and which are drivers against it, each (terms,)."""
+    tally, standing = shown.tally, shown.standing
+    tested = tally.anchors[label] + tally.non_anchors[label]
+    nobody = np.zeros(len(tested), bool)
+    if shown.aggregation.is_graded:
+        if standing.for_doubt is None or standing.against_doubt is None:
+            return nobody, nobody
+        enough = tested >= FEWEST_TESTS
+        return (
+            enough & discoveries(np.where(enough, standing.for_doubt[label], 1.0)),
+            enough & discoveries(np.where(enough, standing.against_doubt[label], 1.0)),
+        )
+    if shown.aggregation.reads == "verdicts":
+        return tally.anchors[label] > 0, nobody
+    return ~nobody, nobody
+
+
+def discoveries(doubt: NDArray[np.float64], rate: float = DISCOVERY_RATE) -> NDArray[np.bool_]:
+    """The words that can be named together while no more than a share of them is expected to be wrong.
+
+    ``doubt`` is the probability of each to be wrong; the least doubtful are taken while their mean doubt is within it.
+
+    >>> discoveries(np.array([0.2, 0.0, 0.08, 0.9])).tolist()
+    [False, True, True, False]
+    """
+    order = np.argsort(doubt, kind="stable")
+    mean = np.cumsum(doubt[order]) / np.arange(1, len(doubt) + 1)
+    found = np.zeros(len(doubt), bool)
+    found[order[mean <= rate]] = True
+    return found
+
+
+def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | None) -> str | None:
+    """What to know before reading the list; where it has no drivers, why."""
+    n_documents = int(shown.n_documents[label])
+    if n_documents == 0:
+        return f"No document is predicted {name!r}: there is nothing to explain."
+    n_tested = int((shown.tally.anchors[label] + shown.tally.non_anchors[label]).sum())
+    if n_tested == 0:
+        return "Nothing is tested yet: no word can be named."
+    if not has_drivers and shown.aggregation.is_graded:
+        if robust is not None and robust > ROBUST_SHARE * n_documents:
+            return f"No word drives {name!r}: nearly all of its documents are predicted so whatever is replaced."
+        if n_documents < FEW_DOCUMENTS:
+            return f"Only {n_documents} documents are predicted {name!r}: too few to tell any word apart."
+        return f"No word is told apart from any other for {name!r} after {n_tested} tests."
+    if n_documents < FEW_DOCUMENTS:
+        return f"Only {n_documents} documents are predicted {name!r}: too few to say much."
+    return None
