@@ -98,7 +98,7 @@ class Estimate:
 
 
 def estimate(
-    documents: Documents, predictor: Predictor, perturbator: Perturbator, settings: Settings, *, workers: int = 1
+    documents: Documents, predictor: Predictor, perturbator: Perturbator | None, settings: Settings, *, workers: int = 1
 ) -> Estimate:
     """What explaining the documents would take; asks the model about one batch."""
     check_labels(predictor.labels, settings)
@@ -108,12 +108,15 @@ def estimate(
     sizes = np.diff(candidates.first_occurrence)
     n_tested = int((sizes > 0).sum())
     words = LazyWords(texts)
-    fitted = perturbator.fit(words)
     some = words[:BATCH]
-    n_words = sum(map(len, some)) / len(some)
-    n_samples = round(n_tested * samples_a_document(settings, n_tests=round(sizes.sum() / n_tested)))
+    n_samples, n_passes, a_pass = len(candidates.occurrence_term), 0, 0.0
+    if perturbator is not None:
+        fitted = perturbator.fit(words)
+        n_words = sum(map(len, some)) / len(some)
+        n_samples = round(n_tested * samples_a_document(settings, n_tests=round(sizes.sum() / n_tested)))
+        n_passes = round(_passes(settings, n_tested, n_samples, n_words, fitted.knows_originals))
+        a_pass = _seconds_a_text(partial(_propose, fitted), some)
     n_texts = len(chosen) + n_samples
-    n_passes = round(_passes(settings, n_tested, n_samples, n_words, fitted.knows_originals))
     return Estimate(
         documents=len(chosen),
         terms=len(candidates.terms),
@@ -122,7 +125,7 @@ def estimate(
         predictor_texts=n_texts,
         perturbator_passes=n_passes,
         predictor_seconds=_seconds_a_text(predictor.predict, texts[:BATCH]) * n_texts / workers,
-        perturbator_seconds=_seconds_a_text(partial(_propose, fitted), some) * n_passes / workers,
+        perturbator_seconds=a_pass * n_passes / workers,
         own_seconds=OWN_SECONDS * n_samples / workers,
         measured_on=len(some),
         at_most=settings.strategy == "race",

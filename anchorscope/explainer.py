@@ -4,7 +4,7 @@ explainer = Explainer(model, top_k=20, random_state=0)
 for snapshot in explainer.stream(texts):      # anytime
     ...
 result = explainer.explain(texts)             # result["positive"].terms, result.to_pandas()
-explainer.anchors("one great film")           # one document's own anchors
+explainer.effects("one great film")           # what each word of one document does
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from anchorscope import registry
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import DocumentsError, InputError
@@ -24,8 +25,15 @@ from anchorscope.predictors import as_predictor
 from anchorscope.predictors.labels import given_names
 from anchorscope.result import Result
 from anchorscope.run import Run
-from anchorscope.sampling.engine import Engine
-from anchorscope.settings import Settings, in_a_line, preset, preset_for_one_document
+from anchorscope.settings import (
+    Settings,
+    in_a_line,
+    preset,
+    preset_for_one_document,
+    score_is_graded,
+    score_perturbs,
+    unused_perturbator,
+)
 from anchorscope.text.read import Documents, listed_texts, read_texts
 from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Predictor, Snapshot, Words
@@ -104,15 +112,29 @@ class Explainer:
         """What is known, after every round; the last snapshot is ``finished``."""
         yield from self._run(read_texts(texts, labels), training_texts, out, resume).snapshots()
 
+    def effects(self, text: str) -> LocalExplanation:
+        """What each word of one document does there for the label that the model says."""
+        settings = preset(self.preset, **self._by_hand())
+        if not score_is_graded(str(settings.score)):
+            raise InputError(f"The preset {self.preset!r} tests anchors: ask for anchors(), or use another preset.")
+        return self._explain_document(text, settings)
+
     def anchors(self, text: str) -> LocalExplanation:
         """The anchors of one document: every word is tested, stop words and rare words too."""
+        return self._explain_document(text, preset_for_one_document(self.preset, **self._by_hand()))
+
+    def _explain_document(self, text: str, settings: Settings) -> LocalExplanation:
         if not isinstance(text, str):
             raise InputError(f"text must be a string, not {in_a_line(text)} (a {type(text).__name__}).")
         if not tested_positions(text):
             raise DocumentsError("The document has no word to test; give a text with words.")
-        settings = preset_for_one_document(self.preset, **self._by_hand())
         predictor = self._predictor()
-        return explain_document(text, predictor, self._engine(split(text), predictor, settings), settings.tau)
+        words = split(text)
+        perturbator = self._perturbator([words], settings)
+        if perturbator is not None and not len(perturbator.vocabulary):
+            perturbator = perturbator.fit([words])  # it has seen no texts yet, so it learns from this one
+        score = registry.resolve("score", str(settings.score))(predictor, perturbator, settings)
+        return explain_document(text, predictor, score, settings.tau)
 
     def _predictor(self) -> Predictor:
         predictor = as_predictor(self.model, labels=self.labels)
@@ -135,20 +157,18 @@ class Explainer:
             given["labels"] = given_names(self.only, "only")
         return given
 
-    def _engine(self, words: Words, predictor: Predictor, settings: Settings) -> Engine:
-        """Ready to test one document; a perturbator that has seen no texts yet learns from this one."""
-        perturbator = self._perturbator([words], settings)
-        if not len(perturbator.vocabulary):
-            perturbator = perturbator.fit([words])
-        return Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
-
-    def _perturbator(self, texts: Sequence[Words], settings: Settings) -> Perturbator:
-        if isinstance(self.perturbator, Perturbator):
-            return self.perturbator
-        if self.perturbator is not None:
+    def _perturbator(self, texts: Sequence[Words], settings: Settings) -> Perturbator | None:
+        """What replaces words, where the local score has them replaced."""
+        if not isinstance(self.perturbator, Perturbator | None):
             raise InputError(
                 f"perturbator must be a Perturbator, such as CorpusPerturbator(), not {in_a_line(self.perturbator)}."
             )
+        if not score_perturbs(settings):
+            if self.perturbator is not None:
+                raise InputError(unused_perturbator(settings))
+            return None
+        if self.perturbator is not None:
+            return self.perturbator
         perturbator, remark = choose_perturbator(texts, top_n=settings.top_n)
         if remark:
             warnings.warn(remark, stacklevel=4)

@@ -1,35 +1,41 @@
-"""One document by itself: what the model says of it, and the test of each of its words."""
+"""One document by itself: what the model says of it, and what each of its words does there."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import nan, sqrt
 
-from anchorscope.sampling.engine import Engine
 from anchorscope.text.words import spans, split, terms
-from anchorscope.types import Positions, Predictor, Unit
+from anchorscope.types import LocalScore, Measurement, Positions, Predictor, Unit
 
 
 @dataclass(frozen=True, slots=True)
-class LocalAnchor:
-    """A word of one document: where it stands, whether it is an anchor, and how often perturbed texts agreed."""
+class LocalWord:
+    """A word of one document: where it stands, its effect (the value of the local score), and give or take how much.
+
+    Where anchors are tested, ``anchor`` is the verdict, ``decided`` whether the test could tell, and ``agreements`` of
+    ``samples`` perturbed texts kept the prediction; else ``anchor`` is None.
+    """
 
     word: str
     span: tuple[int, int]
-    anchor: bool = False
+    effect: float = nan
+    deviation: float = nan
+    anchor: bool | None = None
     decided: bool = False
     agreements: int = 0
     samples: int = 0
-    value: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class LocalExplanation:
-    """One document's prediction and the test of each of its words."""
+    """One document's prediction, the local score that was asked, and its answer about each word."""
 
     text: str
     label: str
     probabilities: dict[str, float]
-    words: tuple[LocalAnchor, ...]
+    score: str
+    words: tuple[LocalWord, ...]
 
     @property
     def probability(self) -> float:
@@ -42,29 +48,57 @@ class LocalExplanation:
         return tuple(word.word for word in self.words if word.anchor)
 
 
-def tested_positions(text: str) -> list[Positions]:
-    """Where the words of a text stand that can be tested: all that have a term.
+def tested_positions(text: str, grain: str = "token") -> list[Positions]:
+    """Where the terms of a text stand: each word by itself, or all words of a term together.
 
-    >>> tested_positions("So good!")
-    [(0,), (1,)]
+    >>> tested_positions("So good, so good!"), tested_positions("So good, so good!", "term")
+    ([(0,), (1,), (2,), (3,)], [(0, 2), (1, 3)])
     """
-    return [(position,) for position, term in enumerate(terms(split(text))) if term is not None]
+    named = [(position, term) for position, term in enumerate(terms(split(text))) if term is not None]
+    if grain == "token":
+        return [(position,) for position, _ in named]
+    together: dict[str, list[int]] = {}
+    for position, term in named:
+        together.setdefault(term, []).append(position)
+    return [tuple(positions) for positions in together.values()]
 
 
-def explain_document(text: str, predictor: Predictor, engine: Engine | None, tau: float) -> LocalExplanation:
-    """The prediction and the test of every word; with no engine, the prediction and the words alone."""
+def explain_document(text: str, predictor: Predictor, score: LocalScore | None, tau: float) -> LocalExplanation:
+    """The prediction and what every word does; with no score, the prediction and the words alone."""
     row = predictor.predict([text])[0]
     label = int(row.argmax())
-    positions = tested_positions(text)
-    words = split(text)
-    places = spans(split(text))
-    tested = tuple(LocalAnchor(words.words[place], places[place]) for (place,) in positions)
-    if engine and positions:
+    found: dict[int, Measurement] = {}
+    if score and (positions := tested_positions(text, score.grain)):
         unit = Unit(0, text, label, tuple(positions), (tau,) * len(positions), float(row[label]))
-        rows = engine.measure([unit])[0].rows()
-        tested = tuple(
-            replace(word, anchor=m.anchor, decided=m.decided, agreements=m.agreements, samples=m.samples, value=m.value)
-            for word, m in zip(tested, rows)
-        )
-    probabilities = dict(zip(predictor.labels, map(float, row)))
-    return LocalExplanation(text, predictor.labels[label], probabilities, tested)
+        rows = score.measure([unit])[0].rows()
+        found = {position: row for row, together in zip(rows, positions) for position in together}
+    words = split(text).words
+    places = spans(split(text))
+    tests_anchors = score is not None and score.tests_anchors
+    return LocalExplanation(
+        text=text,
+        label=predictor.labels[label],
+        probabilities=dict(zip(predictor.labels, map(float, row))),
+        score=score.name if score else "",
+        words=tuple(
+            _word(words[place], places[place], found.get(place), tests_anchors) for (place,) in tested_positions(text)
+        ),
+    )
+
+
+def _word(word: str, span: tuple[int, int], found: Measurement | None, tests_anchors: bool) -> LocalWord:
+    if found is None:
+        return LocalWord(word, span)
+    known = LocalWord(word, span, effect=found.value, deviation=sqrt(found.variance))
+    if not tests_anchors:
+        return known
+    return LocalWord(
+        word,
+        span,
+        known.effect,
+        known.deviation,
+        anchor=found.anchor,
+        decided=found.decided,
+        agreements=found.agreements,
+        samples=found.samples,
+    )

@@ -56,7 +56,7 @@ class Parts:
     """What a loop works with; ``folder`` is where its journal is, for sentences."""
 
     predictor: RetryingPredictor
-    perturbator: Perturbator
+    perturbator: Perturbator | None
     settings: Settings
     budget: Budget
     make_backend: Callable[[MeteredScore, int], Backend]
@@ -188,6 +188,7 @@ class Loop:
     def _samples(self, shown: Snapshot) -> list[evidence.Row]:
         """Perturbed texts of the shown terms."""
         parts, settings = self._parts, self._parts.settings
+        assert parts.perturbator is not None, "anchors are tested on perturbed texts"
         engine = Engine(parts.predictor, parts.perturbator, settings.sampling, settings.anchor_test)
         return evidence.samples_of_terms(engine, self._collection, self._ledger, shown, settings.tau)
 

@@ -66,6 +66,9 @@ PROBE = 2
 PREDICTIONS_SHARE = 0.4
 """Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
 
+NO_PERTURBATOR = "none"
+"""The name under which a run is kept whose local score replaces no words."""
+
 SURROGATE_DOCUMENTS = 20_000
 """Documents, at most, to whose predictions a surrogate is fitted."""
 
@@ -80,7 +83,7 @@ class Run:
         self,
         documents: Documents,
         predictor: Predictor,
-        perturbator: Perturbator,
+        perturbator: Perturbator | None,
         settings: Settings,
         *,
         folder: Path | None = None,
@@ -159,7 +162,7 @@ class Run:
                 "skipped": self._skipped,
             },
             model={"name": self._predictor.name, "sha256": self._predictor.fingerprint},
-            perturbator={"name": self.perturbator.name, "sha256": self.perturbator.fingerprint},
+            perturbator=self._perturbator_identity(),
             versions={"anchorscope": version("anchorscope"), "python": platform.python_version()},
         )
 
@@ -219,7 +222,13 @@ class Run:
 
     def _fit(self) -> None:
         """Let the perturbator learn from the documents; what has learnt is this run's own."""
-        self.perturbator = self.perturbator.fit(LazyWords([document.text for document in self._chosen]))
+        if self.perturbator is not None:
+            self.perturbator = self.perturbator.fit(LazyWords([document.text for document in self._chosen]))
+
+    def _perturbator_identity(self) -> dict[str, str]:
+        if self.perturbator is None:
+            return {"name": NO_PERTURBATOR, "sha256": ""}
+        return {"name": self.perturbator.name, "sha256": self.perturbator.fingerprint}
 
     def _drawn(self, journal: Journal | None) -> NDArray[np.intp]:
         """The documents that the model is asked about: all of them, or as many by priority as half of its calls
@@ -322,7 +331,7 @@ class Run:
             "documents": {"sha256": self._documents.sha256, "usable": len(self._chosen)},
             "model": {"name": self._predictor.name, "sha256": self._predictor.fingerprint},
             "labels": list(self._predictor.labels),
-            "perturbator": {"name": self.perturbator.name, "sha256": self.perturbator.fingerprint},
+            "perturbator": self._perturbator_identity(),
             "training texts": {"sha256": _digest(self._training_texts)},
             "texts": self._keep_texts,
         }

@@ -2,7 +2,8 @@
 
     paper            the method of the paper's text, none of its accelerations
     paper-optimised  all of its accelerations but the sample of the documents
-    fast             the best we have (the default)
+    banzhaf          words kept or replaced at random, half of them at a time: it sees what words do together
+    fast             the best list for a number of calls (the default): words left out one at a time
 
 A setting given by hand goes before the preset's.
 
@@ -76,8 +77,8 @@ class Settings:
     omega: float = 0.4
     round_size: int = 64
 
-    stop_words: str = "short"
-    min_occurrences: int = 5
+    stop_words: str = "none"
+    min_occurrences: int = 1
     sample_documents: float = 1.0
     max_words: int = 2000
 
@@ -109,7 +110,7 @@ class Settings:
                 raise InputError(f"{_option(name)} must be {span}, not {value}.")
         aggregation = resolved_aggregation(self.aggregation)
         if self.score is None:
-            object.__setattr__(self, "score", "banzhaf" if aggregation.is_graded else "anchor")
+            object.__setattr__(self, "score", "occlusion" if aggregation.is_graded else "anchor")
         self._check_aggregation(aggregation)
         self._check_filter(aggregation)
         if self.strategy == "race":
@@ -282,6 +283,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "stop_words": "nltk",
             "min_occurrences": 5,
         },
+        "banzhaf": {"score": "banzhaf", "surrogate": False, "stop_words": "short", "min_occurrences": 5},
         "fast": {},
     }
 )
@@ -292,7 +294,7 @@ ONE_DOCUMENT: Mapping[str, Any] = MappingProxyType(
 )
 """How one document is tested by itself unless told otherwise: each word gets a clear yes or no, and it is cheap."""
 
-NO_AGGREGATION: Mapping[str, Any] = MappingProxyType({"aggregation": "sq", "weight": "equal"})
+NO_AGGREGATION: Mapping[str, Any] = MappingProxyType({"aggregation": "sq", "score": "anchor", "weight": "equal"})
 """The anchors of one document are not added up: no values are asked for, so all ways of sampling will do."""
 
 
@@ -330,6 +332,23 @@ def score_is_graded(name: str) -> bool:
             "is_graded, True or False."
         )
     return is_graded
+
+
+def score_perturbs(settings: Settings) -> bool:
+    """Whether the local score replaces words, and so needs a perturbator.
+
+    >>> score_perturbs(preset("paper")), score_perturbs(preset("fast"))
+    (True, False)
+    """
+    return bool(registry.resolve("score", str(settings.score)).perturbs)
+
+
+def unused_perturbator(settings: Settings) -> str:
+    """What to say to somebody who names a perturbator for nothing."""
+    return (
+        f"A perturbator replaces words, and the local score {settings.score} only leaves them out: name none, or "
+        "choose --preset banzhaf or a paper preset."
+    )
 
 
 def check_workers(workers: int) -> None:

@@ -365,6 +365,7 @@ class LocalScore(Protocol):
     model is, ``noise`` where the variance of a value comes from; ``is_graded`` tells an effect from a yes or no. An
     occurrence is a "token", or all tokens of a "term" in a document: ``grain``. Where ``shares_calls``, the calls for
     one occurrence serve all others of its document. Where it ``tests_anchors``, it is asked about the empty anchor.
+    Where it does not ``perturb``, no word is replaced, and the perturbator is None.
     """
 
     name: str
@@ -375,6 +376,7 @@ class LocalScore(Protocol):
     grain: str
     shares_calls: bool
     tests_anchors: bool
+    perturbs: bool
 
     def calls(self, unit: Unit) -> float:
         """The texts that the model is asked about for a unit, at most; infinite where nobody knows beforehand."""

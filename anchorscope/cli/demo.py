@@ -10,8 +10,6 @@ from typing import Any, TextIO
 from anchorscope.cli.inputs import check_folder
 from anchorscope.cli.watch import say, waiting, watch
 from anchorscope.demo import reviews, train
-from anchorscope.perturbators.choose import choose_perturbator
-from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import as_predictor
 from anchorscope.run import Run
 from anchorscope.settings import preset
@@ -19,7 +17,7 @@ from anchorscope.text.read import read_texts
 
 NEXT = """\
 Next, your own model:  anchorscope explain reviews.csv --model model.skops --out runs/first
-Other aggregations:    anchorscope top runs/first --aggregation sq
+What the paper does:   anchorscope explain reviews.csv --model model.skops --preset paper-optimised
 All options:           anchorscope explain --help"""
 
 
@@ -44,10 +42,9 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
         model = train(training)
     right = sum(found == true for found, true in zip(model.predict(explained.texts), explained.labels))
     say(given, f"They label {right / len(explained.texts):.1%} of the other {len(explained.texts):,} rightly.")
-    perturbator, _ = choose_perturbator(LazyWords(explained.texts), top_n=settings.top_n)
-    say(given, f"Which words decide? The perturbator {perturbator.name} replaces words, and we watch.\n")
+    say(given, "Which words decide? We leave words out, one at a time, and watch.\n")
     documents = read_texts(explained.texts, explained.labels)
-    run = Run(documents, as_predictor(model), perturbator, settings, folder=folder)
+    run = Run(documents, as_predictor(model), None, settings, folder=folder)
     status = watch(run, given, output, folder=folder, first="the first terms come in a moment")
     say(given, "\n" + NEXT)
     return status

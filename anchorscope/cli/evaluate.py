@@ -21,7 +21,7 @@ from anchorscope.evaluation.proposals import propose
 from anchorscope.evaluation.sentences import SentenceEffect, measure, parse
 from anchorscope.evaluation.substitutes import named_substitutes
 from anchorscope.files import write_whole
-from anchorscope.perturbators.choose import named_perturbator
+from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.flat import cell
 from anchorscope.report.table import counted, safe
@@ -250,11 +250,14 @@ def _labels(one: KeptRun, given: Mapping[str, Any]) -> list[str]:
 
 
 def _perturbator(one: KeptRun, given: Mapping[str, Any]) -> Perturbator:
-    """The perturbator that was named, or the run's."""
-
+    """The perturbator that was named, or the run's, or where it had none, the one that suits the documents."""
+    texts = LazyWords(one.texts)
     name = given.get("perturbator", one.perturbator)
-    found = named_perturbator(name, top_n=one.settings.top_n, **inputs.chosen(given, ("device",)))
-    return found.fit(LazyWords(one.texts))
+    if name == NO_PERTURBATOR:
+        found, _ = choose_perturbator(texts, top_n=one.settings.top_n)
+    else:
+        found = named_perturbator(name, top_n=one.settings.top_n, **inputs.chosen(given, ("device",)))
+    return found.fit(texts)
 
 
 def _table(evaluation: Evaluation) -> str:

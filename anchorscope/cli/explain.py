@@ -1,4 +1,4 @@
-"""``anchorscope explain``: the top words of each label; or, with --document, one document's own anchors."""
+"""``anchorscope explain``: the top words of each label; or, with --document, what each word of one text does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from anchorscope.report.local import local_table
 from anchorscope.report.table import counted
 from anchorscope.result import Result
 from anchorscope.run import is_finished
-from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT, Settings
+from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT, Settings, preset, score_is_graded, score_perturbs
 from anchorscope.text.read import Documents
 from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Predictor
@@ -37,10 +37,11 @@ from anchorscope.types import Perturbator, Predictor
 OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle", "device"),
     *("model_tries", "model_timeout"),
-    *("perturbator", "preset", "seed", "test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill"),
+    *("perturbator", "preset", "score", "seed"),
+    *(OF_A_TEST := ("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill")),
     *("bank_pairs", "bank_draw", "top_n", "condition"),
 }
-"""The options that --document has a use for."""
+"""The options that --document has a use for; some of them only where its anchors are tested."""
 
 DESCRIPTION = "The words that make a model say what it says: the top terms of each label, while they are found."
 USAGE = (
@@ -52,7 +53,7 @@ USAGE = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     group = options.add_documents(parser)
-    group.add_argument("--document", metavar="TEXT", help="explain this one text instead: its own anchors")
+    group.add_argument("--document", metavar="TEXT", help="explain this one text instead: what each word does in it")
     options.add_model(parser)
     options.add_view(parser)
     options.add_tests(parser)
@@ -95,7 +96,9 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
     if folder and (kept := run.kept_result()):
         show_kept(kept, folder, given, output)
         return 0
-    first = f"{predictor.name} reads {counted(len(texts), 'document')}; perturbator: {perturbator.name}"
+    first = f"{predictor.name} reads {counted(len(texts), 'document')}"
+    if perturbator is not None:
+        first += f"; perturbator: {perturbator.name}"
     return watch(run, given, output, folder=folder, first=first)
 
 
@@ -103,14 +106,16 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
 
     if unread := sorted(given.keys() - OF_A_DOCUMENT):
         raise InputError(f"--document explains one text by itself: leave out {_option(unread[0])}.")
-    settings = given_settings({**({} if "preset" in given else ONE_DOCUMENT), **given, **NO_AGGREGATION})
+    settings = _settings_of_a_document(given)
     text = given["document"]
     predictor = given_predictor(given)
-    perturbator = given_perturbator(given, [text], settings).fit([split(text)])
+    perturbator = given_perturbator(given, [text], settings)
+    if perturbator is not None:
+        perturbator = perturbator.fit([split(text)])
     further = {name: value for name, value in settings.to_dict().items() if name not in ("top_k", "seed", "labels")}
     explainer = Explainer(predictor, perturbator=perturbator, random_state=settings.seed, settings=further)
     try:
-        explanation = explainer.anchors(text)
+        explanation = explainer.effects(text) if score_is_graded(str(settings.score)) else explainer.anchors(text)
     except ModelError as error:
         raise InputError(str(error)) from error
     if "json" in given:
@@ -120,12 +125,24 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
     return 0
 
 
+def _settings_of_a_document(given: Mapping[str, Any]) -> Settings:
+    """Effects, unless --score or the preset asks for anchors."""
+    score = given.get("score") or preset(given.get("preset", "fast")).score
+    if not score_is_graded(str(score)):
+        return given_settings({**({} if "preset" in given else ONE_DOCUMENT), **given, **NO_AGGREGATION})
+    settings = given_settings(given)
+    unread = [name for name in OF_A_TEST if name in given]
+    if unread and not score_perturbs(settings):
+        raise InputError(f"{_option(unread[0])} belongs to perturbed texts: add --score anchor, or leave it out.")
+    return settings
+
+
 def _dry_run(
     given: Mapping[str, Any],
     output: TextIO,
     documents: Documents,
     predictor: Predictor,
-    perturbator: Perturbator,
+    perturbator: Perturbator | None,
     settings: Settings,
 ) -> int:
 

@@ -18,7 +18,7 @@ from anchorscope.predictors import load_predictor
 from anchorscope.report.page import FILE as REPORT
 from anchorscope.report.page import is_report
 from anchorscope.run import Run, refuse_existing
-from anchorscope.settings import Settings, preset
+from anchorscope.settings import Settings, preset, score_perturbs, unused_perturbator
 from anchorscope.text.read import Documents, read_files
 from anchorscope.types import Perturbator, Predictor
 
@@ -63,9 +63,15 @@ def given_predictor(given: Mapping[str, Any]) -> Predictor:
     return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout")))
 
 
-def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator:
-    """The perturbator of --perturbator, or the one that suits the documents; says so where that is not the default."""
+def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator | None:
+    """The perturbator of --perturbator, or the one that suits the documents; says so where that is not the default.
 
+    None where the local score replaces no words.
+    """
+    if not score_perturbs(settings):
+        if "perturbator" in given:
+            raise InputError(unused_perturbator(settings))
+        return None
     if "perturbator" in given:
         return named_perturbator(given["perturbator"], top_n=settings.top_n, **chosen(given, ("device",)))
     perturbator, remark = choose_perturbator(LazyWords(texts), top_n=settings.top_n)
@@ -84,7 +90,7 @@ def check_folder(folder: Path | None, resume: bool) -> None:
 def given_run(
     given: Mapping[str, Any],
     documents: Documents,
-    models: tuple[Predictor, Perturbator],
+    models: tuple[Predictor, Perturbator | None],
     settings: Settings,
     *,
     training: Sequence[str] | None,

@@ -18,7 +18,8 @@ from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.page import write_report
 from anchorscope.report.view import waiting_data
-from anchorscope.settings import Settings
+from anchorscope.run import NO_PERTURBATOR
+from anchorscope.settings import Settings, score_perturbs
 
 if TYPE_CHECKING:
     from anchorscope.report.live import LiveRun
@@ -81,11 +82,13 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
     finished.close()
     if "model" not in given:
         return LiveRun(folder)
+    settings = Settings.from_dict(meta["settings"])
+    if not score_perturbs(settings):
+        return LiveRun(folder, trial=Trial(inputs.given_predictor(given), lambda: None, settings))
     if not texts and meta["perturbator"]["name"] == "corpus" and "perturbator" not in given:
         raise InputError(
             f"The run in {folder} keeps no texts to draw words from; leave out --model, or name another --perturbator."
         )
-    settings = Settings.from_dict(meta["settings"])
     name = given.get("perturbator", meta["perturbator"]["name"])
     perturbator = named_perturbator(name, top_n=settings.top_n, **inputs.chosen(given, ("device",)))
     perturbator = perturbator.fit(LazyWords(texts))
@@ -112,7 +115,7 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
     before = waiting_data(
         folder.name,
         model=predictor.name,
-        perturbator=perturbator.name,
+        perturbator=perturbator.name if perturbator else NO_PERTURBATOR,
         labels=predictor.labels,
         n_documents=len(texts),
         settings=settings,

@@ -31,6 +31,7 @@ class AnchorScore:
     grain = "token"
     shares_calls = True
     tests_anchors = True
+    perturbs = True
 
     def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
         self._engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)

@@ -14,7 +14,7 @@ from anchorscope.types import LocalScore, Perturbator, Predictor, Unit
 
 
 def unit_of(
-    text: str | None, units: Sequence[Unit], predictor: Predictor, perturbator: Perturbator, settings: Settings
+    text: str | None, units: Sequence[Unit], predictor: Predictor, perturbator: Perturbator | None, settings: Settings
 ) -> Unit | None:
     """The unit of a round for which ``text`` was made: its texts are made again, and the model is not asked about it.
 

@@ -33,6 +33,7 @@ class MeteredScore:
         self.grain = score.grain
         self.shares_calls = score.shares_calls
         self.tests_anchors = score.tests_anchors
+        self.perturbs = score.perturbs
 
     def calls(self, unit: Unit) -> float:
         """As the score says."""

@@ -36,8 +36,9 @@ class OcclusionScore:
     grain = "term"
     shares_calls = False
     tests_anchors = False
+    perturbs = False
 
-    def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
+    def __init__(self, predictor: Predictor, perturbator: Perturbator | None, settings: Settings) -> None:
         self._predictor = predictor
 
     def calls(self, unit: Unit) -> float:

@@ -12,24 +12,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any
 
+from anchorscope import registry
 from anchorscope.asking.budget import Budget
 from anchorscope.errors import AnchorscopeError, RunFolderError
 from anchorscope.local import explain_document, tested_positions
 from anchorscope.report import view
 from anchorscope.run import Run
-from anchorscope.sampling.engine import Engine
-from anchorscope.settings import ONE_DOCUMENT, Settings
-from anchorscope.types import Cost, Perturbator, Predictor, Snapshot
+from anchorscope.settings import Settings
+from anchorscope.types import Cost, LocalScore, Perturbator, Predictor, Snapshot
 
 MOST_WORDS = 400
-"""Words of a text whose anchors are looked for on the page."""
+"""Words of a text that are tested on the page."""
 
 VIEW_SECONDS = 2.0
 """The whole view is made anew no more often than this."""
@@ -55,19 +55,19 @@ class UntilStopped(Budget):
 
 
 class Trial:
-    """A model and what gives a fitted perturbator, to try a text on."""
+    """A model and what gives a fitted perturbator (where one is needed), to try a text on."""
 
-    def __init__(self, predictor: Predictor, perturbator: Callable[[], Perturbator], settings: Settings) -> None:
+    def __init__(self, predictor: Predictor, perturbator: Callable[[], Perturbator | None], settings: Settings) -> None:
         self._predictor = predictor
         self._perturbator = perturbator
-        self._settings = replace(settings, **ONE_DOCUMENT)
-        self._made: Engine | None = None
+        self._settings = settings
+        self._made: LocalScore | None = None
 
     def answer(self, text: str, *, anchors: bool) -> dict[str, Any]:
         """The prediction and, if asked for, the test of every word; places as JavaScript counts them."""
         if anchors and len(tested_positions(text)) > MOST_WORDS:
-            raise AnchorscopeError(f"Anchors are looked for in texts of up to {MOST_WORDS} words.")
-        found = explain_document(text, self._predictor, self._engine() if anchors else None, self._settings.tau)
+            raise AnchorscopeError(f"Words are tested in texts of up to {MOST_WORDS} words.")
+        found = explain_document(text, self._predictor, self._score() if anchors else None, self._settings.tau)
         units = view.utf16(text)
         return {
             "label": found.label,
@@ -76,6 +76,8 @@ class Trial:
                 {
                     "start": int(units[word.span[0]]),
                     "end": int(units[word.span[1]]),
+                    "effect": word.effect,
+                    "deviation": word.deviation,
                     "anchor": word.anchor,
                     "agreements": word.agreements,
                     "samples": word.samples,
@@ -84,10 +86,11 @@ class Trial:
             ],
         }
 
-    def _engine(self) -> Engine:
+    def _score(self) -> LocalScore:
         # Not before the first question: by then the run has fitted the perturbator.
-        settings = self._settings
-        self._made = self._made or Engine(self._predictor, self._perturbator(), settings.sampling, settings.anchor_test)
+        if self._made is None:
+            make = registry.resolve("score", str(self._settings.score))
+            self._made = make(self._predictor, self._perturbator(), self._settings)
         return self._made
 
 

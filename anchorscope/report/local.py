@@ -7,7 +7,7 @@ from textwrap import wrap
 from rich.cells import cell_len
 from rich.text import Text
 
-from anchorscope.local import LocalAnchor, LocalExplanation
+from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report.table import LONGEST_TERM, WIDEST_BLOCK, bar, fit, safe
 
 ANCHOR = "●"
@@ -40,7 +40,7 @@ def _marked(explanation: LocalExplanation) -> str:
     return " ".join(safe(piece) for piece in "".join([*pieces, text[done:]]).split())
 
 
-def _word_line(word: LocalAnchor, term: int, width: int) -> Text:
+def _word_line(word: LocalWord, term: int, width: int) -> Text:
     precision = word.agreements / max(1, word.samples)
     colour = "green" if word.anchor else "dim"
     return Text.assemble(

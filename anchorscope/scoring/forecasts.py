@@ -23,19 +23,23 @@ from anchorscope.scoring.posterior import (
     Forecast,
     Prior,
     Sums,
+    all_totals,
     draw_totals,
-    expected_totals,
     pooled_prior,
     summarise,
 )
+from anchorscope.scoring.posterior import Totals as WordTotals
 from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import VALUE_UNIT, Tally, ranking
 
 LEVEL = 0.9
 """The level of a race's intervals."""
 
-CONTENDERS = 6
+CONTENDERS = 30
 """Words a label whose totals are drawn, in multiples of k; the others are too far behind to matter."""
+
+LEAST_CHANCE = 0.002
+"""The probability of reaching the k-th best word below which a word is not a contender."""
 
 REACH = 3.0
 """Standard deviations by which a word may miss its estimate, when the contenders are chosen."""
@@ -114,7 +118,15 @@ class RunningSums:
             noise=self.noise[label],
             beyond=beyond,
             beyond_variance=beyond_variance,
+            scale=self._scale(label, b),
         )
+
+    def _scale(self, label: int, b: float) -> Floats:
+        """How much the values of each word may differ: the more, the more is expected of it; 1 for words on average."""
+        documents = self.documents[label]
+        mean = b * self.expected_of_all[label] / np.maximum(documents, 1)
+        usual = float((mean**2 * documents).sum() / max(1, documents.sum()))
+        return np.sqrt((mean**2 + usual) / (2 * usual)) if usual > 0 else np.ones(len(documents))
 
     def _beyond(self, label: int) -> tuple[Floats, Floats]:
         """How many of the documents that the model was not asked about are of the label and hold each term, and give
@@ -175,29 +187,36 @@ class LabelForecast:
         """The prior that the words suggest."""
         return pooled_prior(self._sums)
 
-    @property
+    @cached_property
     def estimates(self) -> Floats:
         """The expected total of every word."""
-        return self._expected[0]
+        return self._totals.expected
 
     @cached_property
-    def _expected(self) -> tuple[Floats, Floats]:
-        """The expected total of every word, and how far off it may be."""
-        return expected_totals(self._sums, self.prior)
+    def _totals(self) -> WordTotals:
+        """The total of every word, and how far off it may be."""
+        return all_totals(self._sums, self.prior)
 
     @cached_property
     def contenders(self) -> NDArray[np.intp]:
-        """The words that may matter: those that may reach the k-th best one, or are among the best now."""
+        """The words that may matter: the best now, those that have a chance to be among them, and those against it."""
         holds = np.flatnonzero(self._sums.documents > 0)
-        estimates, deviations = (values[holds] for values in self._expected)
-        low, expected, high = (
-            self._scores((estimates + reach * deviations)[None], holds, alone=True)[0] for reach in (-REACH, 0.0, REACH)
+        n = self._n[holds]
+        expected = self._scores(self.estimates[None, holds], holds, alone=True)[0]
+        best = ranking(expected, n, 2 * self._k)
+        if self._additive.quantity == "values":
+            least = float(expected[best[: self._k]].min(initial=np.inf))
+            chance = self._totals.chance_above(least)[holds]
+            nearest = ranking(chance, n, CONTENDERS * self._k)
+            against = ranking(-expected, n, self._k)
+            return holds[np.unique(np.concatenate([best, nearest[chance[nearest] > LEAST_CHANCE], against]))]
+        estimates, deviations = self.estimates[holds], self._totals.spread[holds]
+        low, high = (
+            self._scores((estimates + reach * deviations)[None], holds, alone=True)[0] for reach in (-REACH, REACH)
         )
-        best = ranking(expected, self._n[holds], 2 * self._k)
-        nearest = ranking(high, self._n[holds], CONTENDERS * self._k)
+        nearest = ranking(high, n, CONTENDERS * self._k)
         within_reach = nearest[high[nearest] >= low[best[: self._k]].min(initial=np.inf)]
-        against = ranking(-expected, self._n[holds], self._k) if self._additive.quantity == "values" else best[:0]
-        return holds[np.unique(np.concatenate([best, within_reach, against]))]
+        return holds[np.unique(np.concatenate([best, within_reach]))]
 
     @cached_property
     def forecast(self) -> Forecast:

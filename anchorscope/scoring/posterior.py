@@ -79,12 +79,13 @@ class Sums:
     noise: Floats
     beyond: Floats
     beyond_variance: Floats
+    scale: Floats
 
     @classmethod
     def plain(cls, documents: NDArray[np.int64], tested: NDArray[np.int64], total: Floats, squares: Floats) -> Sums:
         """Without expectations, without noise, and with all documents at hand."""
         nothing = np.zeros(len(documents))
-        return cls(documents, tested, total, squares, nothing, nothing, nothing, nothing)
+        return cls(documents, tested, total, squares, nothing, nothing, nothing, nothing, np.ones(len(documents)))
 
     def of(self, words: NDArray[np.intp]) -> Sums:
         """The same of some words."""
@@ -97,13 +98,13 @@ class Sums:
 
     @property
     def means(self) -> Floats:
-        """What a tested document brings beyond what was expected, on average; 0 where there is none."""
-        return self.total / np.maximum(self.tested, 1)
+        """What a tested document brings beyond what was expected, on average, in units of ``scale``; 0 without any."""
+        return self.total / self.scale / np.maximum(self.tested, 1)
 
     @property
     def scatter(self) -> Floats:
         """The squared distances of the tested documents from that mean, summed."""
-        return np.maximum(self.squares - self.total * self.means, 0.0)
+        return np.maximum(self.squares / self.scale**2 - self.total / self.scale * self.means, 0.0)
 
     @property
     def noise_of_total(self) -> Floats:
@@ -186,7 +187,9 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     squares = PRIOR_TESTS * prior.within[component] + sums.scatter
     variance = squares / generator.chisquare(_freedom(sums), shape)
     precision = 1 / spread + sums.tested / variance
-    mean = (prior.centre / spread + sums.total / variance) / precision
+    mean = (prior.centre / spread + sums.total / sums.scale / variance) / precision * sums.scale
+    variance *= sums.scale**2
+    precision /= sums.scale**2
     standard = generator.standard_normal(shape)
     left = sums.left
     totals = sums.total + sums.offset + left * mean + np.sqrt(left**2 / precision + left * variance) * standard
@@ -200,31 +203,57 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     return totals, means
 
 
-def expected_totals(sums: Sums, prior: Prior) -> tuple[Floats, Floats]:
-    """The mean and the standard deviation of every word's total, each (words,).
+@dataclass(frozen=True, slots=True, eq=False)
+class Totals:
+    """Every word's total as the mixture has it: the probability of each component, (words, components), and under it
+    the mean and the standard deviation of the total."""
 
-    Words without a test are all alike but for what is expected of them, so only the tested ones are looked at one by
-    one.
+    components: Floats
+    mean: Floats
+    deviation: Floats
+
+    @property
+    def expected(self) -> Floats:
+        """The mean of every word's total, (words,)."""
+        return (self.components * self.mean).sum(axis=1)
+
+    @property
+    def spread(self) -> Floats:
+        """The standard deviation of every word's total: that within the components, and that of their means."""
+        between = (self.mean - self.expected[:, None]) ** 2
+        return np.sqrt((self.components * (self.deviation**2 + between)).sum(axis=1))
+
+    def chance_above(self, level: float) -> Floats:
+        """The probability that the total of each word is above a level, (words,)."""
+        z = (self.mean - level) / np.maximum(self.deviation, FLOOR)
+        return (self.components * normal_cdf(z)).sum(axis=1)
+
+
+def normal_cdf(z: Floats) -> Floats:
+    """The cumulative normal distribution, to three digits.
+
+    >>> normal_cdf(np.array([0.0, 1.645, -3.0])).round(3).tolist()
+    [0.5, 0.95, 0.001]
     """
-    tested = np.flatnonzero(sums.tested)
-    met = sums.of(tested)
-    components = _components(met, prior)
-    variances = _variances(met, prior)
-    precision = 1 / prior.spread + met.tested[:, None] / variances
-    means = (prior.centre / prior.spread + met.total[:, None] / variances) / precision
-    mu, of_mu, within = (
-        np.full(len(sums.tested), of_others)
-        for of_others in (prior.centre, float(prior.share @ prior.spread), float(prior.share @ prior.within))
-    )
-    mu[tested] = (components * means).sum(axis=1)
-    # The variance of a mixture: that within its components, and that of their means.
-    of_mu[tested] = (components * (1 / precision + (means - mu[tested][:, None]) ** 2)).sum(axis=1)
-    within[tested] = (components * variances).sum(axis=1)
-    left = sums.left
-    mean = sums.offset / np.maximum(sums.documents, 1) + mu
-    variance = left**2 * of_mu + left * within + sums.noise_of_total
-    variance += sums.beyond**2 * of_mu + sums.beyond * within + sums.beyond_variance * mean**2
-    return sums.total + sums.offset + left * mu + sums.beyond * mean, np.sqrt(variance)
+    z = np.clip(z, -8.0, 8.0)
+    return 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3)))
+
+
+def all_totals(sums: Sums, prior: Prior) -> Totals:
+    """The total of every word, tested or not."""
+    components = _components(sums, prior)
+    variances = _variances(sums, prior)
+    precision = 1 / prior.spread + sums.tested[:, None] / variances
+    scale = sums.scale[:, None]
+    mu = (prior.centre / prior.spread + (sums.total / sums.scale)[:, None] / variances) / precision * scale
+    of_mu = scale**2 / precision
+    within = scale**2 * variances
+    left = sums.left[:, None]
+    beyond = sums.beyond[:, None]
+    mean = (sums.offset / np.maximum(sums.documents, 1))[:, None] + mu
+    variance = left**2 * of_mu + left * within + sums.noise_of_total[:, None]
+    variance += beyond**2 * of_mu + beyond * within + sums.beyond_variance[:, None] * mean**2
+    return Totals(components, (sums.total + sums.offset)[:, None] + left * mu + beyond * mean, np.sqrt(variance))
 
 
 def _components(sums: Sums, prior: Prior) -> Floats:
