@@ -32,6 +32,7 @@ from anchorscope.planning.inverted_index import InvertedIndex
 from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, priorities
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.discoveries import FEWEST_TESTS
 from anchorscope.scoring.forecasts import (
     LEVEL,
     LabelForecast,
@@ -157,7 +158,17 @@ class Race:
             return True
         if (self._sums.counted[label] == self._known.documents[label]).all():
             return True
-        return self._has_started(label) and self._forecasts[label].forecast.regret < self._settings.regret
+        return (
+            self._has_started(label)
+            and not self._under_tested(label)
+            and self._forecasts[label].forecast.regret < self._settings.regret
+        )
+
+    def _under_tested(self, label: int) -> dict[int, int]:
+        """The tests that the best words still need before any of them can be named."""
+        best = self._forecasts[label].best
+        need = np.minimum(FEWEST_TESTS, self._known.documents[label, best]) - self._sums.counted[label, best]
+        return {int(term): int(n) for term, n in zip(best, need) if n > 0}
 
     def _has_started(self, label: int) -> bool:
         """Whether enough is tested to tell words apart."""
@@ -202,7 +213,7 @@ class Race:
             wanted = dict.fromkeys(self._first_words(label), START_TESTS)
         else:
             size = max(self._settings.round_size // n_labels, int(GROWTH * counted.sum()))
-            wanted = self._shares(label, size)
+            wanted = {**self._shares(label, size), **self._under_tested(label)}
         index = self._index[label]
         pieces = [index.next_occurrences(term, int(counted[term]), n, self._asked) for term, n in wanted.items()]
         return np.concatenate([np.empty(0, np.int64), *pieces])

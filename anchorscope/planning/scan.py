@@ -100,7 +100,7 @@ class Scan:
             self._sums, tally, self._aggregation, alpha=s.alpha, k=s.top_k, seed=s.seed, n_rounds=self._n_rounds
         )
         told = forecast_standing(forecasts, np.flatnonzero(self._collection.explained), settled, tally)
-        return Standing(low, high, settled, for_doubt=told.for_doubt, against_doubt=told.against_doubt)
+        return Standing(low, high, settled, driver=told.driver, against=told.against)
 
     def prefixes(self) -> list[tuple[int, int, int]]:
         """A scan counts every verdict: there are no prefixes to write down."""

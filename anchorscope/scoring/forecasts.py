@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Additive, Aggregation, Totals
+from anchorscope.scoring.discoveries import discoveries
 from anchorscope.scoring.posterior import (
     Forecast,
     Prior,
@@ -40,6 +41,11 @@ CONTENDERS = 30
 
 LEAST_CHANCE = 0.002
 """The probability of reaching the k-th best word below which a word is not a contender."""
+
+LEARNT_DOCUMENTS = 12
+LEARNING = -1 / 3
+"""The more documents hold a word, the less its mean is off: (1 + documents / LEARNT_DOCUMENTS) ** LEARNING, relative to
+the rarest words."""
 
 REACH = 3.0
 """Standard deviations by which a word may miss its estimate, when the contenders are chosen."""
@@ -119,6 +125,7 @@ class RunningSums:
             beyond=beyond,
             beyond_variance=beyond_variance,
             scale=self._scale(label, b),
+            reach=(1 + self.documents.sum(axis=0) / LEARNT_DOCUMENTS) ** LEARNING,
         )
 
     def _scale(self, label: int, b: float) -> Floats:
@@ -204,7 +211,7 @@ class LabelForecast:
         n = self._n[holds]
         expected = self._scores(self.estimates[None, holds], holds, alone=True)[0]
         best = ranking(expected, n, 2 * self._k)
-        if self._additive.quantity == "values":
+        if self._is_graded:
             least = float(expected[best[: self._k]].min(initial=np.inf))
             chance = self._totals.chance_above(least)[holds]
             nearest = ranking(chance, n, CONTENDERS * self._k)
@@ -224,9 +231,21 @@ class LabelForecast:
         generator = np.random.Generator(np.random.Philox(key=np.array(self._key, np.uint64)))
         words = self.contenders
         expected = self._scores(self.estimates[None, words], words)[0]
+        sums = self._sums.of(words)
+        draws, means = draw_totals(sums, self.prior, generator)
+        driver = discoveries((means <= self.background).mean(axis=0), sums.tested)
+        against = discoveries((means >= 0).mean(axis=0), sums.tested)
         shown = ranking(expected, self._n[words], self._k)
-        draws, means = draw_totals(self._sums.of(words), self.prior, generator)
-        return summarise(self._scores(draws, words), means, self.background, shown, self._k, LEVEL)
+        return summarise(self._scores(draws, words), shown, self._k, LEVEL, driver=driver, against=against)
+
+    @property
+    def best(self) -> NDArray[np.intp]:
+        """The k words of which most is expected."""
+        return ranking(self._scores(self.estimates[None], np.arange(len(self._n)))[0], self._n, self._k)
+
+    @property
+    def _is_graded(self) -> bool:
+        return self._additive.quantity == "values"
 
     @cached_property
     def background(self) -> float:
@@ -286,13 +305,13 @@ def forecast_standing(
     high = np.full(shape, np.inf)
     membership = np.zeros(shape)
     regret = np.zeros(shape[0])
-    for_doubt = np.ones(shape)
-    against_doubt = np.ones(shape)
+    driver = np.zeros(shape, bool)
+    against = np.zeros(shape, bool)
     for label in labels.tolist():
         now = forecasts[label]
         low[label, now.contenders], high[label, now.contenders] = now.shown_interval()
         membership[label, now.contenders] = now.forecast.membership
         regret[label] = now.forecast.regret
-        for_doubt[label, now.contenders] = now.forecast.for_doubt
-        against_doubt[label, now.contenders] = now.forecast.against_doubt
-    return Standing(low, high, settled, membership, regret, for_doubt, against_doubt)
+        driver[label, now.contenders] = now.forecast.driver
+        against[label, now.contenders] = now.forecast.against
+    return Standing(low, high, settled, membership, regret, driver, against)
