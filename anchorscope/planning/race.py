@@ -51,10 +51,10 @@ START = 256
 """Documents a label that are tested in plain priority order, before the words are told apart, where a block serves
 all."""
 
-START_WORDS = 20
+START_WORDS = 30
 START_TESTS = 2
-"""Words a label that are tested first, so many times each, where a test serves one: those of which most is expected,
-and as many of the most frequent ones."""
+"""Words a label that are tested first, so many times each, where a test serves one: a random choice, by how many
+documents hold them, from which is learnt what words are like."""
 
 GROWTH = 0.25
 """A round asks for at least this share of the pairs that were tested before: rounds are few, however long a race is."""
@@ -100,6 +100,8 @@ class Race:
     def count(self, measured: Counted) -> Counted:
         """Take what a round measured; answer what counts now: prefixes may have grown over earlier ones too."""
         occurrences = measured.occurrences
+        if self._n_rounds == 0:
+            self._sums.placebo[:] = self._collection.placebo_of_all(occurrences, measured.value)
         self._measured[occurrences] = True
         self._anchor[occurrences] = measured.anchor
         self._value[occurrences] = measured.value
@@ -210,7 +212,7 @@ class Race:
         """The occurrences that a label asks for: more of a word the more is in doubt about it."""
         counted = self._sums.counted[label]
         if not counted.any():
-            wanted = dict.fromkeys(self._first_words(label), START_TESTS)
+            wanted = dict.fromkeys(self._survey(label), START_TESTS)
         else:
             size = max(self._settings.round_size // n_labels, int(GROWTH * counted.sum()))
             wanted = {**self._shares(label, size), **self._under_tested(label)}
@@ -218,12 +220,15 @@ class Race:
         pieces = [index.next_occurrences(term, int(counted[term]), n, self._asked) for term, n in wanted.items()]
         return np.concatenate([np.empty(0, np.int64), *pieces])
 
-    def _first_words(self, label: int) -> list[int]:
-        """Those of which most is expected, and the most frequent ones."""
+    def _survey(self, label: int) -> list[int]:
+        """A random choice of words, the chance of each in proportion to its documents.
+
+        A word with weight w and a uniform u has the key log(u) / w; the largest are chosen (Efraimidis, Spirakis 2006).
+        """
         documents = self._known.documents[label]
-        expected = ranking(self._sums.expected_of_all[label], documents, START_WORDS)
-        frequent = ranking(documents.astype(np.float64), documents, START_WORDS)
-        return list(dict.fromkeys([*expected.tolist(), *frequent.tolist()]))
+        key = np.array([self._settings.seed, label], np.uint64)
+        chance = np.random.Generator(np.random.Philox(key=key)).random(len(documents))
+        return ranking(np.log(chance) / np.maximum(documents, 1), documents, START_WORDS).tolist()
 
     def _shares(self, label: int, size: int) -> dict[int, int]:
         """How many tests each of the words in doubt gets: in proportion to the doubt, one at least."""

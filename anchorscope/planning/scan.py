@@ -53,9 +53,11 @@ class Scan:
 
     def count(self, measured: Counted) -> Counted:
         """Take what a round measured; all of it counts now."""
-        self._n_rounds += 1
         if self._aggregation.is_graded:
+            if self._n_rounds == 0:
+                self._sums.placebo[:] = self._collection.placebo_of_all(measured.occurrences, measured.value)
             self._add_up(measured)
+        self._n_rounds += 1
         return measured
 
     def _add_up(self, measured: Counted) -> None:

@@ -75,6 +75,8 @@ class Sums:
     summed variance of measuring the tested ones. Of documents that the model was not asked about, ``beyond`` are
     expected to be of the label and to hold the word, give or take ``beyond_variance``. Words are no two alike:
     ``scale`` is how much the values of one differ, ``reach`` how far its mean may be off, both relative to others.
+    ``placebo`` is what taking out any word like it does in a document that holds it (``placebo.py``), and is among what
+    is expected; ``tilt`` is by how much the rest of that, a document, may be wrong for all words alike.
     """
 
     documents: NDArray[np.int64]
@@ -87,13 +89,17 @@ class Sums:
     beyond_variance: Floats
     scale: Floats
     reach: Floats
+    placebo: Floats
+    tilt: Floats
 
     @classmethod
     def plain(cls, documents: NDArray[np.int64], tested: NDArray[np.int64], total: Floats, squares: Floats) -> Sums:
         """Without expectations, without noise, and with all documents at hand."""
         nothing = np.zeros(len(documents))
         alike = np.ones(len(documents))
-        return cls(documents, tested, total, squares, nothing, nothing, nothing, nothing, alike, alike)
+        return cls(
+            documents, tested, total, squares, nothing, nothing, nothing, nothing, alike, alike, nothing, nothing
+        )
 
     def of(self, words: NDArray[np.intp]) -> Sums:
         """The same of some words."""
@@ -203,7 +209,9 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     totals = sums.total + sums.offset + left * mean + np.sqrt(left**2 / precision + left * variance) * standard
     if sums.noise.any():
         totals += np.sqrt(sums.noise_of_total) * generator.standard_normal(shape)
-    means = sums.offset / np.maximum(sums.documents, 1) + mean + standard / np.sqrt(precision)
+    tilt = sums.tilt * generator.standard_normal((n, 1))
+    totals += left * tilt
+    means = sums.offset / np.maximum(sums.documents, 1) + tilt + mean + standard / np.sqrt(precision)
     if sums.beyond.any():
         drawn = sums.beyond + np.sqrt(sums.beyond_variance) * generator.standard_normal(shape)
         beyond = np.maximum(drawn, 0.0)
@@ -260,7 +268,7 @@ def all_totals(sums: Sums, prior: Prior) -> Totals:
     left = sums.left[:, None]
     beyond = sums.beyond[:, None]
     mean = (sums.offset / np.maximum(sums.documents, 1))[:, None] + mu
-    variance = left**2 * of_mu + left * within + sums.noise_of_total[:, None]
+    variance = left**2 * (of_mu + sums.tilt[:, None] ** 2) + left * within + sums.noise_of_total[:, None]
     variance += beyond**2 * of_mu + beyond * within + sums.beyond_variance[:, None] * mean**2
     return Totals(components, (sums.total + sums.offset)[:, None] + left * mu + beyond * mean, np.sqrt(variance))
 
@@ -306,15 +314,25 @@ def _normalised(weights: Floats) -> Floats:
 
 
 def summarise(
-    draws: Floats, shown: NDArray[np.intp], k: int, level: float, *, driver: Booleans, against: Booleans
+    draws: Floats,
+    shown: NDArray[np.intp],
+    k: int,
+    level: float,
+    *,
+    driver: Booleans,
+    against: Booleans,
+    least_worth: float = 0.0,
 ) -> Forecast:
-    """Read draws of scores, (draws, words): intervals at a level, memberships, and the regret of the shown list."""
+    """Read draws of scores, (draws, words): intervals at a level, memberships, and the regret of the shown list.
+
+    A list that is worth less than ``least_worth`` counts as worth so much: nobody is to search for what is nothing.
+    """
     k = min(k, draws.shape[1])
     order = np.argpartition(-draws, k - 1, axis=1)[:, :k]
     membership = np.bincount(order.ravel(), minlength=draws.shape[1]) / len(draws)
     best = np.take_along_axis(draws, order, axis=1).sum(axis=1)
     given_away = best - draws[:, shown].sum(axis=1)
-    worth = float(best.mean())
+    worth = max(float(best.mean()), least_worth)
     regret = float(given_away.mean()) / worth if worth > 0 else float(given_away.any())
     # Of n draws, a share (n + 1) p lies below the p-th one: the rule "weibull" covers as stated, whatever n is.
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0, method="weibull")
