@@ -140,6 +140,10 @@ class Race:
         labels, terms = self._changed
         return list(zip(labels.tolist(), terms.tolist(), self._sums.counted[labels, terms].tolist()))
 
+    def placebo(self) -> NDArray[np.float64]:
+        """As the first round tells."""
+        return self._sums.placebo
+
     def tests_left(self, tally: Tally) -> int:
         """At most so many tests are still to come."""
         return self._n_open

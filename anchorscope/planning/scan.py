@@ -108,6 +108,10 @@ class Scan:
         """A scan counts every verdict: there are no prefixes to write down."""
         return []
 
+    def placebo(self) -> NDArray[np.float64]:
+        """As the first round tells."""
+        return self._sums.placebo
+
     def tests_left(self, tally: Tally) -> int:
         """At most so many tests are still to come."""
         explained = self._collection.explained[:, None]
