@@ -20,6 +20,7 @@ from anchorscope.journal.columns import ROW, packed
 from anchorscope.journal.database import FILE
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
+from anchorscope.loop import Loop
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.report.view import page_data
 from anchorscope.result import FILE as RESULT
@@ -38,15 +39,15 @@ def same(one: Tally, other: Tally) -> bool:
 def tally_of(run: Run, monkeypatch: pytest.MonkeyPatch, **given) -> Tally:
     """Finish a run and catch its last tally, which it shows to nobody."""
     seen: list[Tally] = []
-    view = Run._view
+    view = Loop._view
 
-    def watched(self, collection, strategy, ledger, *rest):
-        seen.append(ledger.tally)
-        return view(self, collection, strategy, ledger, *rest)
+    def watched(loop):
+        seen.append(loop._ledger.tally)
+        return view(loop)
 
-    monkeypatch.setattr(Run, "_view", watched)
+    monkeypatch.setattr(Loop, "_view", watched)
     finish(run, **given)
-    monkeypatch.setattr(Run, "_view", view)
+    monkeypatch.setattr(Loop, "_view", view)
     return seen[-1]
 
 
