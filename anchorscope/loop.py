@@ -122,7 +122,7 @@ class Loop:
         else:
             found, spent = self._measure(round_)
             spent += self._clock.spent()
-            if not len(found):
+            if round_.units and not len(found):
                 self._cost += spent
                 return False
             divided = round_.split(len(found))
@@ -151,9 +151,13 @@ class Loop:
     def _measure(self, round_: Round) -> tuple[Measurements, Cost]:
         """What a round measures; where the model is at fault, the error names the document."""
         parts = self._parts
+        meter = parts.predictor.meter
+        before = meter.sent
+        left = parts.budget.calls_left(self._cost)
         try:
-            return self._backend.measure(round_.units, parts.budget.calls_left(self._cost))
+            return self._backend.measure(round_.units, left)
         except ModelError as error:
+            meter.allow(max(0.0, left - (meter.sent - before)))
             unit = unit_of(error.text, round_.units, parts.predictor, parts.perturbator, parts.settings)
             if unit is None:
                 raise

@@ -57,11 +57,12 @@ def test_what_a_snapshot_calls_settled_is_the_list_of_the_end(name: str) -> None
 
 
 def test_counts_of_a_term_add_up() -> None:
-    """Without filter: anchors + non-anchors + skipped = occurrences at the end, and no more on the way."""
+    """Without filter: tested + skipped = occurrences at the end, and no more on the way; some tested are anchors."""
     for snapshot in finish(make_run()):
         for explanation in snapshot.explanations.values():
             for term in explanation.terms:
-                total = term.anchors + term.non_anchors + term.skipped
+                total = term.tested + term.skipped
+                assert 0 <= term.anchors <= term.tested
                 assert total == term.occurrences if snapshot.finished else total <= term.occurrences
 
 
@@ -162,7 +163,7 @@ def test_robust_drop_counts_the_tokens_of_robust_documents_as_non_anchors() -> N
         )
         finish(run)
         found[robust] = {
-            label: {t.term: (t.anchors, t.non_anchors) for t in run.result()[label].terms} for label in ("no", "yes")
+            label: {t.term: (t.anchors, t.tested - t.anchors) for t in run.result()[label].terms} for label in ("no", "yes")
         }
     assert found["keep"]["no"] == {"bad": (2, 0), "film": (2, 0), "slow": (1, 0)}
     assert found["drop"]["no"] == {"bad": (0, 2), "film": (0, 2), "slow": (0, 1)}

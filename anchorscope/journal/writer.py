@@ -112,15 +112,19 @@ class Journal:
     @defensive
     def read_predictions(self, n_documents: int, n_labels: int) -> NDArray[np.float64] | None:
         """The model's answers (documents, labels), if they were written down."""
-        query = "SELECT number, probabilities FROM documents ORDER BY number"
-        rows = [*of_kinds(self._db.execute(query), int, bytes)]
+        query = "SELECT number, predicted, confidence, probabilities FROM documents ORDER BY number"
+        rows = [*of_kinds(self._db.execute(query), int, int, float, bytes)]
         if not rows:
             return None
-        if len(rows) > n_documents or [number for number, _ in rows] != [*range(len(rows))]:
+        numbers, labels, confidence, blobs = zip(*rows)
+        if len(rows) > n_documents or numbers != (*range(len(rows)),):
             raise LookupError("its documents are not the first ones of the run, one after another")
-        found = np.frombuffer(b"".join(blob for _, blob in rows), "<f8").reshape(len(rows), -1)
-        if found.shape[1] != n_labels or not np.isfinite(found).all():
+        if any(len(blob) != 8 * n_labels for blob in blobs):
             raise LookupError("it knows labels that there are not")
+        found = np.frombuffer(b"".join(blobs), "<f8").reshape(len(rows), n_labels)
+        said = Predictions.of(found)
+        if (said.labels != labels).any() or (said.confidence != confidence).any() or not (found >= 0).all():
+            raise LookupError("what it says of a document is not what its probabilities say")
         return found
 
     def write_predictions(self, start: int, documents: Sequence[Document], rows: NDArray[np.float64]) -> None:

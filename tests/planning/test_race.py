@@ -180,8 +180,8 @@ def test_the_documents_of_a_word_are_found_however_far_they_are() -> None:
         assert {*corpus.collection.occurrence_term[occurrences].tolist()} == {rare}
         assert corpus.collection.occurrence_document[occurrences].tolist() == np.repeat(holders, sizes).tolist()
         for open_, reached in ((1, 1), (3, 3), (0, len(holders))):
-            visited[holders], visited[holders[open_]] = True, False
-            assert index.reached(np.array([rare]), np.array([2 * (open_ == 0)]), visited).tolist() == [reached]
+            measured = np.isin(corpus.collection.occurrence_document, np.delete(holders, open_))
+            assert index.reached(np.array([rare]), np.array([2 * (open_ == 0)]), measured).tolist() == [reached]
 
 
 @lru_cache(maxsize=1)
