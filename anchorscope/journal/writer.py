@@ -203,12 +203,15 @@ class Journal:
     def write_round(
         self, number: int, rows: Rows, skips: Skips, prefixes: Iterable[tuple[int, int, int]], cost: Cost
     ) -> None:
-        """Close a round, whole or not at all: what it measured, what it skipped, and its cost."""
+        """Close a round, whole or not at all: what it measured, what it skipped, and its cost.
+
+        A round that could not be afforded in full is written again when it can.
+        """
         with self._transaction():
-            self._db.execute("INSERT INTO measurements VALUES (?, ?)", (number, packed(rows)))
-            self._db.executemany("INSERT INTO skips VALUES (?, ?, ?, ?)", ((number, *skip) for skip in skips))
+            self._db.execute("INSERT OR REPLACE INTO measurements VALUES (?, ?)", (number, packed(rows)))
+            self._db.executemany("INSERT OR REPLACE INTO skips VALUES (?, ?, ?, ?)", ((number, *s) for s in skips))
             self._db.executemany("INSERT OR REPLACE INTO prefixes VALUES (?, ?, ?)", prefixes)
-            self._db.execute("INSERT INTO rounds VALUES (?, ?)", (number, json.dumps(asdict(cost))))
+            self._db.execute("INSERT OR REPLACE INTO rounds VALUES (?, ?)", (number, json.dumps(asdict(cost))))
 
     def write_moment(self, number: int, moment: Mapping[str, Any]) -> None:
         """Write down what was shown after a round, for the curves."""
