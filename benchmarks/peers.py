@@ -130,7 +130,7 @@ class Arena:
         found: Candidates = self.candidates
         here = slice(found.first_occurrence[number], found.first_occurrence[number + 1])
         text = self.texts[number]
-        return Judged(text, list(split(text).words), found.occurrence_position[here].tolist())
+        return Judged(text, list(split(text).words), found.positions[here].tolist())
 
     def folder(self, size: str) -> Path:
         """The folder with so many of the documents."""

@@ -115,12 +115,16 @@ def grown(judged: Judged, occurrences: int, seed: int) -> tuple[Collection, NDAr
         labels=small.labels,
         predictions=Predictions(labels, np.ones(len(labels))),
         terms=small.terms,
+        written=small.written,
         occurrence_document=np.repeat(np.arange(len(originals), dtype=np.int32), n_each),
-        occurrence_position=np.broadcast_to(np.int32(0), len(terms)),
         occurrence_term=terms,
+        first_position=np.arange(len(terms) + 1),
+        positions=np.broadcast_to(np.int32(0), len(terms)),
         first_occurrence=starts,
         training=small.training,
         explained=small.explained,
+        expected=np.zeros(len(terms)),
+        beyond=np.zeros(len(small.terms), np.int64),
     )
     return collection, originals
 
@@ -148,7 +152,7 @@ def race(
         places = [np.arange(*small.first_occurrence[originals[d] : originals[d] + 2]) for d in some]
         value = judged.value[np.concatenate(places)]
         tested = round_.occurrences[round_.occurrences != EMPTY_ANCHOR]
-        now = strategy.count(Counted(tested, np.zeros(len(value), bool), value))
+        now = strategy.count(Counted(tested, np.zeros(len(value), bool), value, np.zeros(len(value))))
         labels, terms = collection.labels_of(now.occurrences), collection.terms_of(now.occurrences)
         tally = tally.observe(labels, terms, now.anchor, now.value)
     seconds = process_time() - start - linear

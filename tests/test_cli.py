@@ -147,8 +147,11 @@ def calls() -> list[int]:
     return [int(line) for line in Path("calls").read_text().split()]
 
 
-EXPLAIN = ("explain", "docs.csv", "--model", "models:good", "--perturbator", "corpus")
-SCAN = (*EXPLAIN, "--strategy", "scan", "--aggregation", "pr")
+EXPLAIN = ("explain", "docs.csv", "--model", "models:good")
+CORPUS = ("--perturbator", "corpus")
+BANZHAF = (*EXPLAIN, "--preset", "banzhaf", *CORPUS)
+FREQUENT = ("--stop-words", "short", "--min-occurrences", "5")
+SCAN = (*EXPLAIN, *CORPUS, "--strategy", "scan", "--aggregation", "pr", *FREQUENT)
 
 
 # What it does
@@ -166,7 +169,8 @@ def test_explain_prints_a_plain_table(run: Command) -> None:
 
 def test_skops_model_and_true_labels(run: Command) -> None:
     done = run(
-        "explain", "docs.csv", "--model", "model.skops", "--perturbator", "mask-token", "--label-column", "label"
+        *("explain", "docs.csv", "--model", "model.skops", "--label-column", "label"),
+        *("--preset", "banzhaf", "--perturbator", "mask-token"),
     )
     assert done.status == 0 and "True" in done.out
 
@@ -365,7 +369,8 @@ def test_top_by_any_aggregation_equals_a_run_by_it(run: Command, aggregation: st
     """The run counts anchors, and its local score is graded, so that there are values to add up as well."""
     run(*SCAN, "--score", "banzhaf", "--out", "run")
     again = json.loads(run("top", "run", "--aggregation", aggregation, "--format", "json").out)
-    own = json.loads(run(*SCAN, "--aggregation", aggregation, "--json").out)
+    score = ("--score", "banzhaf") if AGGREGATIONS[aggregation].is_graded else ()
+    own = json.loads(run(*SCAN, *score, "--aggregation", aggregation, "--json").out)
     listed = [(t["label"], t["term"], t["score"]) for t in again["terms"]]
     assert listed == [(label, t["term"], t["score"]) for label, e in own["labels"].items() for t in e["terms"]]
 
@@ -435,7 +440,9 @@ def refused(done: Outcome, says: str) -> None:
         (("docs.csv", "--clean", "tweet"), "did you mean 'tweets'"),
         (("docs.csv", "--top-k", "0"), "--top-k must be from 1"),
         (("docs.csv", "--top-k", "many"), "invalid int value: 'many'"),
-        (("docs.csv", "--perturbator", "corpsu"), "did you mean 'corpus'"),
+        (("docs.csv", "--preset", "banzhaf", "--perturbator", "corpsu"), "did you mean 'corpus'"),
+        (("docs.csv", "--perturbator", "corpus"), "occlusion only leaves them out: name none"),
+        (("docs.csv", "--score", "occlusion", "--aggregation", "sq"), "'sq' counts anchors, and --score occlusion"),
         (("docs.csv", "--aggregation", "totla"), "did you mean 'total'"),
         (("docs.csv", "--score", "banzaf"), "did you mean 'banzhaf'"),
         (("docs.csv", "--score", "anchor"), "use --score banzhaf, or another --aggregation"),
@@ -462,12 +469,8 @@ def refused(done: Outcome, says: str) -> None:
     ],
 )
 def test_bad_input_is_refused_without_asking_the_model(run: Command, arguments: tuple[str, ...], says: str) -> None:
-    refused(run("explain", "--model", "models:good", *_with_default_perturbator(arguments)), says)
+    refused(run("explain", "--model", "models:good", *arguments), says)
     assert calls() == []
-
-
-def _with_default_perturbator(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    return arguments if "--perturbator" in arguments else (*arguments, "--perturbator", "corpus")
 
 
 @pytest.mark.parametrize(
@@ -483,12 +486,12 @@ def _with_default_perturbator(arguments: tuple[str, ...]) -> tuple[str, ...]:
     ],
 )
 def test_model_that_cannot_be_used(run: Command, model: str, says: str) -> None:
-    refused(run("explain", "docs.csv", "--model", model, "--perturbator", "corpus"), says)
+    refused(run("explain", "docs.csv", "--model", model), says)
     assert calls() == []
 
 
 def test_model_that_is_not_named(run: Command) -> None:
-    refused(run("explain", "docs.csv", "--perturbator", "corpus"), "--model")
+    refused(run("explain", "docs.csv"), "--model")
 
 
 @pytest.mark.parametrize(
@@ -505,7 +508,7 @@ def test_model_that_is_not_named(run: Command) -> None:
 )
 @pytest.mark.parametrize("how", [("docs.csv",), ("--document", "a great film"), ("docs.csv", "--dry-run")])
 def test_answer_that_is_no_prediction(run: Command, model: str, says: str, how: tuple[str, ...]) -> None:
-    arguments = (*how, "--model", f"models:{model}", "--labels", "no,yes", "--perturbator", "corpus", "-q")
+    arguments = (*how, "--model", f"models:{model}", "--labels", "no,yes", "-q")
     if how[0] == "--document" and model == "one_row":
         return  # one row for one text is right
     refused(run("explain", *arguments), says)
@@ -516,7 +519,7 @@ def test_answer_that_is_no_prediction(run: Command, model: str, says: str, how: 
 
 def test_label_that_is_never_predicted(run: Command) -> None:
     model = ("--model", "models:three", "--labels", "no,yes,maybe")
-    refused(run("explain", "docs.csv", *model, "--label", "maybe", "--perturbator", "corpus", "-q"), "never predicts")
+    refused(run("explain", "docs.csv", *model, "--label", "maybe", "-q"), "never predicts")
     assert len(calls()) == 1
 
 
