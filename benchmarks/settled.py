@@ -68,7 +68,7 @@ class Copies(Sequence[Document]):
 
 def judge(task: tasks.Task, most: int) -> Judged:
     """Test every candidate of the first documents with about ``most`` candidate occurrences."""
-    settings = preset("fast")
+    settings = preset("banzhaf")
     predictor, perturbator = classifiers.train("linear", task.train), CorpusPerturbator()
     documents = sorted(read_texts(task.texts).documents, key=lambda document: document.key)
     texts = [document.text for document in documents]
@@ -211,7 +211,7 @@ def study(name: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
         for seed in range(arguments.seeds):
             collection, originals = grown(judged, size, seed)
             for regret in arguments.regrets:
-                settings = preset("fast", regret=regret, seed=seed)
+                settings = preset("banzhaf", regret=regret, seed=seed)
                 rows += [{"size": size, **row} for row in race(judged, collection, originals, settings)]
             written.write(f"settled_{name}", arguments, rows)
         Console(stderr=True).print(f"{name}: {size:,} occurrences done")

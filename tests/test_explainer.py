@@ -333,10 +333,11 @@ def test_one_document_is_tested_with_the_settings_that_are_given(cap: int) -> No
 
 
 def test_one_document_keeps_what_is_given_to_keep() -> None:
-    """Under ``own`` the word under test is in every sample, so that there is no value to read."""
-    given = {"keep": "own"}, {"weight": "fragile"}
-    found = [noisy(settings=settings).anchors("a great film") for settings in given]
-    assert not any(word.value for word in found[0].words) and any(word.value for word in found[1].words)
+    """Of 12 samples of its own a word is in each; of 12 that all words share, in some."""
+    given = {"test": "fixed", "max_samples": 12}
+    own, shared = (noisy(settings={**given, "keep": keep}).anchors("a great film") for keep in ("own", "shared"))
+    assert [word.samples for word in own.words] == [12] * 3
+    assert all(0 < word.samples < 12 for word in shared.words)
 
 
 def test_one_document_is_a_text() -> None:
