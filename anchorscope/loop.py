@@ -1,8 +1,9 @@
 """The loop of a run: plan a round, have it measured, write it down, count it, say what is known.
 
 A round that the calls left do not suffice for is measured as far as they do, and ends the run. A run that goes on with
-more measures the rest of it first, and ends as if there had been enough at once. Closed rounds of a journal are planned again (planning is a pure function of what was counted)
-and their measurements are read instead of made. The loop knows no screen and no files but the journal.
+more measures the rest of it first, and ends as if there had been enough at once. Closed rounds of a journal are planned
+again (planning is a pure function of what was counted) and their measurements are read instead of made. The loop knows
+no screen and no files but the journal.
 """
 
 from __future__ import annotations

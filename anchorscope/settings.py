@@ -126,8 +126,8 @@ class Settings:
             )
         if aggregation.reads == "verdicts" and not score_tests_anchors(str(self.score)):
             raise InputError(
-                f"The aggregation {self.aggregation!r} counts anchors, and --score {self.score} tests none: use --score "
-                "anchor, or --aggregation total."
+                f"The aggregation {self.aggregation!r} counts anchors, and --score {self.score} tests none: use "
+                "--score anchor, or --aggregation total."
             )
         if aggregation.joins_labels and self.labels is not None:
             raise InputError(

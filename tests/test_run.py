@@ -163,7 +163,8 @@ def test_robust_drop_counts_the_tokens_of_robust_documents_as_non_anchors() -> N
         )
         finish(run)
         found[robust] = {
-            label: {t.term: (t.anchors, t.tested - t.anchors) for t in run.result()[label].terms} for label in ("no", "yes")
+            label: {t.term: (t.anchors, t.tested - t.anchors) for t in run.result()[label].terms}
+            for label in ("no", "yes")
         }
     assert found["keep"]["no"] == {"bad": (2, 0), "film": (2, 0), "slow": (1, 0)}
     assert found["drop"]["no"] == {"bad": (0, 2), "film": (0, 2), "slow": (0, 1)}
@@ -363,7 +364,7 @@ def test_every_text_that_the_model_is_asked_about_counts(tmp_path: Path) -> None
 
 def test_a_scan_that_cannot_predict_its_documents_is_refused_with_the_next_step() -> None:
     model = Untouchable()
-    with pytest.raises(CallsSpentError, match="--max-model-calls 20 ends before .* the 30 documents: allow more"):
+    with pytest.raises(CallsSpentError, match=r"--max-model-calls 20 ends before .* the 30 documents: allow more"):
         finish(make_run(model=model, budget=Budget(max_model_calls=20)))
     assert model.n_asked <= 20
 

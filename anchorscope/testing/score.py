@@ -16,6 +16,8 @@ from anchorscope.types import LocalScore, Measurements, Unit
 
 NEARLY = 1e-6
 
+SAID_BEFORE = ("grain", "is_graded", "shares_calls", "tests_anchors", "perturbs")
+
 Make = Callable[..., LocalScore]
 
 
@@ -26,14 +28,13 @@ def has_what_the_contract_names(make: Make) -> None:
     for said in (score.name, score.help, score.call, score.noise):
         assert said and "\n" not in said
     assert score.grain in work.OF_GRAIN
-    for said in (score.is_graded, score.shares_calls, score.tests_anchors, score.perturbs):
-        assert isinstance(said, bool)
+    assert all(isinstance(getattr(score, name), bool) for name in SAID_BEFORE[1:])
 
 
 def says_what_it_is_before_it_is_made(make: Make) -> None:
     """Settings and plans read these of what makes it, before there is a model."""
     score = _made(make)
-    for name in ("is_graded", "grain", "shares_calls", "tests_anchors", "perturbs"):
+    for name in SAID_BEFORE:
         assert getattr(make, name, None) == getattr(score, name), name
 
 
