@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from anchorscope import registry
 from anchorscope.asking.batches import answers_in_batches
-from anchorscope.asking.budget import Budget
+from anchorscope.asking.budget import Budget, CallsSpentError
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
 from anchorscope.files import refuse_foreign, refuse_irregular
@@ -110,6 +110,7 @@ class Run:
         self._folder = folder
         self._keep_texts = keep_texts
         self._last: Snapshot | None = None
+        self._n_asked = 0  # texts that predicting the documents took, tries that failed included
         self._finished = False
         refuse_existing(folder, resume)
         check_workers(workers)
@@ -187,7 +188,6 @@ class Run:
         drawn = self._drawn(journal)
         chosen = [self._chosen[number] for number in drawn.tolist()]
         inside = candidates if len(drawn) == len(self._chosen) else candidates.of(drawn)
-        self._predictor.meter.allow(self._budget.max_model_calls)
         predictions, sampled, rows = self._predictions(chosen, journal)
         collection = collect(
             chosen,
@@ -215,7 +215,7 @@ class Run:
         )
         if self._folder:
             (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
-        loop = Loop(collection, parts, self._choosing + Cost(predictor_texts=len(chosen)), clock)
+        loop = Loop(collection, parts, self._choosing + Cost(predictor_texts=self._n_asked), clock)
         for snapshot in loop.snapshots():
             self._finished = loop.finished
             yield snapshot
@@ -261,10 +261,12 @@ class Run:
             {start, min(start + PROBE, len(chosen)), *range(start, len(chosen), PREDICTED_AT_ONCE), len(chosen)}
         )
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
+        self._n_asked = int(journal.meta().get("asked", 0)) if journal else 0
         for begin, end in pairwise(edges):
             rows = self._predicted(chosen[begin:end])
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
+                journal.begin({"asked": self._n_asked})
             wanted = sampled[(sampled >= begin) & (sampled < end)] - begin
             pieces.append((Predictions.of(rows), rows[wanted]))
         predictions = Predictions(
@@ -275,11 +277,22 @@ class Run:
 
     def _predicted(self, documents: Sequence[Document]) -> NDArray[np.float64]:
         """The model's answers about some documents; where it is at fault, the error names the document."""
+        meter = self._predictor.meter
+        before = meter.sent
+        meter.allow(max(0.0, self._budget.max_model_calls - self._n_asked))
         try:
             return answers_in_batches(self._predictor, [document.text for document in documents], PREDICTED_AT_ONCE)
         except ModelError as error:
             keys = [document.key for document in documents if document.text == error.text]
             raise about(error, f"document {keys[0]}") if keys else error from error.__cause__
+        except CallsSpentError as error:
+            raise CallsSpentError(
+                f"--max-model-calls {self._budget.max_model_calls:g} ends before the model has said what it predicts "
+                f"for the {len(self._chosen)} documents: allow more calls, or explain a share of them with "
+                "--sample-documents."
+            ) from error
+        finally:
+            self._n_asked += meter.sent - before
 
     def _surrogate(
         self,

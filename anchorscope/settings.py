@@ -124,6 +124,11 @@ class Settings:
                 f"The aggregation {self.aggregation!r} adds up graded values, and --score {self.score} says yes or no: "
                 "use --score banzhaf, or another --aggregation."
             )
+        if aggregation.reads == "verdicts" and not score_tests_anchors(str(self.score)):
+            raise InputError(
+                f"The aggregation {self.aggregation!r} counts anchors, and --score {self.score} tests none: use "
+                "--score anchor, or --aggregation total."
+            )
         if aggregation.joins_labels and self.labels is not None:
             raise InputError(
                 f"The aggregation {self.aggregation!r} compares all labels of a model: leave out --label, or use "
@@ -325,13 +330,16 @@ def score_is_graded(name: str) -> bool:
     >>> score_is_graded("banzhaf"), score_is_graded("anchor")
     (True, False)
     """
-    is_graded = getattr(registry.resolve("score", name), "is_graded", None)
-    if not isinstance(is_graded, bool):
-        raise InputError(
-            f"The local score {name!r} does not say whether its values are graded; give what makes it an attribute "
-            "is_graded, True or False."
-        )
-    return is_graded
+    return _said(name, "is_graded", "its values are graded")
+
+
+def score_tests_anchors(name: str) -> bool:
+    """Whether a local score counts anchors, too.
+
+    >>> score_tests_anchors("banzhaf"), score_tests_anchors("occlusion")
+    (True, False)
+    """
+    return _said(name, "tests_anchors", "it tests anchors")
 
 
 def score_perturbs(settings: Settings) -> bool:
@@ -340,7 +348,7 @@ def score_perturbs(settings: Settings) -> bool:
     >>> score_perturbs(preset("paper")), score_perturbs(preset("fast"))
     (True, False)
     """
-    return bool(registry.resolve("score", str(settings.score)).perturbs)
+    return _said(str(settings.score), "perturbs", "it replaces words")
 
 
 def unused_perturbator(settings: Settings) -> str:
@@ -372,6 +380,17 @@ def _preset(name: str) -> Mapping[str, Any]:
     if name not in PRESETS:
         raise UnknownNameError("preset", name, PRESETS)
     return PRESETS[name]
+
+
+def _said(score: str, attribute: str, what: str) -> bool:
+    """What a local score says of itself, before one is made."""
+    said = getattr(registry.resolve("score", score), attribute, None)
+    if not isinstance(said, bool):
+        raise InputError(
+            f"The local score {score!r} does not say whether {what}; give what makes it an attribute {attribute}, "
+            "True or False."
+        )
+    return said
 
 
 def _option(name: str) -> str:

@@ -112,15 +112,19 @@ class Journal:
     @defensive
     def read_predictions(self, n_documents: int, n_labels: int) -> NDArray[np.float64] | None:
         """The model's answers (documents, labels), if they were written down."""
-        query = "SELECT number, probabilities FROM documents ORDER BY number"
-        rows = [*of_kinds(self._db.execute(query), int, bytes)]
+        query = "SELECT number, predicted, confidence, probabilities FROM documents ORDER BY number"
+        rows = [*of_kinds(self._db.execute(query), int, int, float, bytes)]
         if not rows:
             return None
-        if len(rows) > n_documents or [number for number, _ in rows] != [*range(len(rows))]:
+        numbers, labels, confidence, blobs = zip(*rows)
+        if len(rows) > n_documents or numbers != (*range(len(rows)),):
             raise LookupError("its documents are not the first ones of the run, one after another")
-        found = np.frombuffer(b"".join(blob for _, blob in rows), "<f8").reshape(len(rows), -1)
-        if found.shape[1] != n_labels or not np.isfinite(found).all():
+        if any(len(blob) != 8 * n_labels for blob in blobs):
             raise LookupError("it knows labels that there are not")
+        found = np.frombuffer(b"".join(blobs), "<f8").reshape(len(rows), n_labels)
+        said = Predictions.of(found)
+        if (said.labels != labels).any() or (said.confidence != confidence).any() or not (found >= 0).all():
+            raise LookupError("what it says of a document is not what its probabilities say")
         return found
 
     def write_predictions(self, start: int, documents: Sequence[Document], rows: NDArray[np.float64]) -> None:
@@ -205,12 +209,15 @@ class Journal:
     def write_round(
         self, number: int, rows: Rows, skips: Skips, prefixes: Iterable[tuple[int, int, int]], cost: Cost
     ) -> None:
-        """Close a round, whole or not at all: what it measured, what it skipped, and its cost."""
+        """Close a round, whole or not at all: what it measured, what it skipped, and its cost.
+
+        A round that could not be afforded in full is written again when it can.
+        """
         with self._transaction():
-            self._db.execute("INSERT INTO measurements VALUES (?, ?)", (number, packed(rows)))
-            self._db.executemany("INSERT INTO skips VALUES (?, ?, ?, ?)", ((number, *skip) for skip in skips))
+            self._db.execute("INSERT OR REPLACE INTO measurements VALUES (?, ?)", (number, packed(rows)))
+            self._db.executemany("INSERT OR REPLACE INTO skips VALUES (?, ?, ?, ?)", ((number, *s) for s in skips))
             self._db.executemany("INSERT OR REPLACE INTO prefixes VALUES (?, ?, ?)", prefixes)
-            self._db.execute("INSERT INTO rounds VALUES (?, ?)", (number, json.dumps(asdict(cost))))
+            self._db.execute("INSERT OR REPLACE INTO rounds VALUES (?, ?)", (number, json.dumps(asdict(cost))))
 
     def write_moment(self, number: int, moment: Mapping[str, Any]) -> None:
         """Write down what was shown after a round, for the curves."""
