@@ -65,11 +65,11 @@ def explanation(
     """The top terms of one label and those against it, and where its lists stand."""
     standing = shown.standing
     occurrences = shown.tally.occurrences[label]
-    driver, against = _drivers(shown, label)
+    driver, against = drivers(shown, label)
     # Drivers first, in the order of their scores; the others stand below them in theirs.
     best = ranking(shown.scores[label], occurrences, k + int(driver.sum()))
     ordered = [*(t for t in best.tolist() if driver[t]), *(t for t in best.tolist() if not driver[t])][:k]
-    worst = [t for t in ranking(-shown.scores[label], occurrences, k).tolist() if against[t]]
+    worst = [t for t in ranking(-shown.scores[label], occurrences).tolist() if against[t]][:k]
     tested = int(shown.n_robust_of[label])
     robust = round(int(shown.n_robust[label]) / tested * int(shown.n_documents[label])) if tested else None
     return Explanation(
@@ -104,7 +104,7 @@ def _term_of(shown: Shown, label: int, term: int, driver: bool, examples: tuple[
     )
 
 
-def _drivers(shown: Shown, label: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def drivers(shown: Shown, label: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which terms are drivers of a label, and which are drivers against it, each (terms,)."""
     tally, standing = shown.tally, shown.standing
     tested = tally.anchors[label] + tally.non_anchors[label]
@@ -145,6 +145,8 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
     n_tested = int((shown.tally.anchors[label] + shown.tally.non_anchors[label]).sum())
     if n_tested == 0:
         return "Nothing is tested yet: no word can be named."
+    if shown.aggregation.is_graded and shown.standing.for_doubt is None:
+        return f"How sure the terms are is not known of {shown.aggregation.name!r} here: none is called a driver."
     if not has_drivers and shown.aggregation.is_graded:
         if robust is not None and robust > ROBUST_SHARE * n_documents:
             return f"No word drives {name!r}: nearly all of its documents are predicted so whatever is replaced."

@@ -124,6 +124,11 @@ class Settings:
                 f"The aggregation {self.aggregation!r} adds up graded values, and --score {self.score} says yes or no: "
                 "use --score banzhaf, or another --aggregation."
             )
+        if aggregation.reads == "verdicts" and not score_tests_anchors(str(self.score)):
+            raise InputError(
+                f"The aggregation {self.aggregation!r} counts anchors, and --score {self.score} tests none: use "
+                "--score anchor, or --aggregation total."
+            )
         if aggregation.joins_labels and self.labels is not None:
             raise InputError(
                 f"The aggregation {self.aggregation!r} compares all labels of a model: leave out --label, or use "
@@ -332,6 +337,15 @@ def score_is_graded(name: str) -> bool:
             "is_graded, True or False."
         )
     return is_graded
+
+
+def score_tests_anchors(name: str) -> bool:
+    """Whether a local score tests for anchors, so that there are some to count.
+
+    >>> score_tests_anchors("anchor"), score_tests_anchors("occlusion")
+    (True, False)
+    """
+    return bool(registry.resolve("score", name).tests_anchors)
 
 
 def score_perturbs(settings: Settings) -> bool:

@@ -21,7 +21,7 @@ from anchorscope.cli.inputs import (
     given_settings,
     given_training,
 )
-from anchorscope.cli.watch import print_table, say, show_kept, waiting, watch
+from anchorscope.cli.watch import hidden_words, print_table, say, show_kept, waiting, watch
 from anchorscope.errors import InputError, ModelError
 from anchorscope.estimate import estimate
 from anchorscope.explainer import Explainer
@@ -61,6 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = options.add_budgets(parser)
     group.add_argument("--dry-run", action="store_true", help="say what it would take, from one small batch")
     options.add_output(parser)
+    options.add_hiding(parser)
 
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:
@@ -71,6 +72,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
 
     settings = given_settings(given)
+    hidden_words(given, is_table="json" not in given and "stream" not in given)
     folder = given.get("out")
     resume = "resume" in given
     if resume and folder is None:

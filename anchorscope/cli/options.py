@@ -106,6 +106,15 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--alpha", type=float, metavar="X", help="the share of anchors that pr expects")
 
 
+def add_hiding(parser: argparse.ArgumentParser) -> None:
+    """What a table does not show; no score and no rank depends on it."""
+    parser.add_argument(
+        "--hide-function-words",
+        action="store_true",
+        help="leave words such as of and the out of the table; a line names them with their ranks",
+    )
+
+
 def add_tests(parser: argparse.ArgumentParser) -> None:
     """How a token is tested."""
     group = parser.add_argument_group("how to test", "Defaults are those of the preset fast.")
