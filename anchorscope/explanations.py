@@ -67,9 +67,9 @@ def explanation(
     occurrences = shown.tally.occurrences[label]
     driver, against = drivers(shown, label)
     # Drivers first, in the order of their scores; the others stand below them in theirs.
-    best = ranking(shown.scores[label], occurrences, k + int(driver.sum()))
-    ordered = [*(t for t in best.tolist() if driver[t]), *(t for t in best.tolist() if not driver[t])][:k]
-    worst = [t for t in ranking(-shown.scores[label], occurrences).tolist() if against[t]][:k]
+    parts = [ranking(shown.scores[label], np.where(part, occurrences, 0), k) for part in (driver, ~driver)]
+    ordered = np.concatenate(parts)[:k].tolist()
+    worst = ranking(-shown.scores[label], np.where(against, occurrences, 0), k).tolist()
     tested = int(shown.n_robust_of[label])
     robust = round(int(shown.n_robust[label]) / tested * int(shown.n_documents[label])) if tested else None
     return Explanation(

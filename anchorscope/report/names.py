@@ -7,20 +7,19 @@ from typing import Any
 
 from anchorscope import registry
 from anchorscope.scoring.aggregations import aggregation
+from anchorscope.types import LocalScore
 
 
 def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]:
-    """The numbers of a run by name, each with a line that says what it is.
+    """The numbers of a run by name, each with a line that says what it is; none of those that it has not.
 
     ``level`` is the probability of its intervals, 1 where they are bounds.
     """
-    score = registry.resolve("score", str(settings["score"]))
-    summed = aggregation(settings["aggregation"])
-    holders = "documents with the term" if score.grain == "term" else "its occurrences"
+    score: type[LocalScore] = registry.resolve("score", str(settings["score"]))
     is_race = settings["strategy"] == "race"
-    names = {
-        "effect": score.help,
-        "score": summed.help + (_OF_EFFECTS if summed.is_graded else "") + (_ESTIMATED if is_race else ""),
+    return {
+        **({"effect": score.help} if score.is_graded else {}),
+        "score": _score(settings),
         "interval": (
             f"the score lies in it with a probability of {level:.0%}"
             if level < 1
@@ -28,26 +27,42 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
         ),
         "driver": (
             "a term (in bold) told apart from other words; at most 5% of a label's drivers are expected to be wrong"
-            if summed.is_graded
+            if aggregation(settings["aggregation"]).is_graded
             else "a term (in bold) that was an anchor in at least one test"
         ),
+        **(
+            {"member": f"the probability to be among the top {settings['top_k']} terms of the label"} if is_race else {}
+        ),
+        **_counts(score, settings),
+        **({"regret": "the share of the best list's score that this list is expected to lack"} if is_race else {}),
+        "settled": (
+            f"the regret is below {settings['regret']:.0%}, or everything is tested"
+            if is_race
+            else "no test that is missing can change the list"
+        ),
     }
-    if is_race:
-        names["member"] = f"the probability that the term is among the top {settings['top_k']} of its label"
-    names["tested/of"] = f"{holders} that were tested, of all in the label's documents"
-    if score.tests_anchors:
-        names["anchors/tested"] = (
-            f"tests in which the term was an anchor (with it kept and other words replaced, the prediction stayed with "
+
+
+def _score(settings: Mapping[str, Any]) -> str:
+    """The formula, and where its numbers come from."""
+    summed = aggregation(settings["aggregation"])
+    told = summed.help + (" (a value: its effect in a document)" if summed.is_graded else "")
+    if settings["strategy"] != "race":
+        return told
+    if summed.is_graded and settings["surrogate"]:
+        return f"{told}; estimated: all predictions say what to expect of a term, its tests correct that"
+    return f"{told}; estimated for all documents from those that were tested"
+
+
+def _counts(score: type[LocalScore], settings: Mapping[str, Any]) -> dict[str, str]:
+    """What was tested, how often."""
+    if not score.tests_anchors:
+        holders = "documents with the term" if score.grain == "term" else "occurrences of the term"
+        return {"tested/of": f"{holders} that were tested, of all in documents of the label"}
+    return {
+        "anchors/tested": (
+            "tests in which the term was an anchor (with it kept and other words replaced, the prediction stayed with "
             f"a probability of {settings['tau']:g} or more), of all its tests"
-        )
-        names["robust"] = "documents that keep their prediction though any word may be replaced; from those tested"
-    if is_race:
-        names["regret"] = "the share of the best list's score that this list is expected to lack"
-        names["settled"] = f"the regret is below {settings['regret']:.0%}, or everything is tested"
-    else:
-        names["settled"] = "no test that is missing can change the list"
-    return names
-
-
-_OF_EFFECTS = ", which are its effects"
-_ESTIMATED = "; estimated for all of its documents from those that were tested"
+        ),
+        "robust": "documents that keep their prediction though any word may be replaced, by those tested",
+    }

@@ -168,6 +168,8 @@ def _card(kept: Kept, label: int, row: Any, samples: list[Sample], texts: dict[i
         "confidence": confidence,
         "anchor": None if kept.score.is_graded else bool(row["anchor"]),
     }
+    if not kept.score.is_graded:
+        card |= {"agreements": int(row["agreements"]), "samples": int(row["samples"])}
     if not samples:
         return card
     start = _start_of(texts.get(document, ""), kept.run.terms[term], int(row["ordinal"]))

@@ -1,6 +1,6 @@
 "use strict";
 
-/* Single documents, each of their measured words in the shade of its effect. */
+/* Single documents, each of their tested words in the shade of its effect. */
 
 function documentsView(main) {
   const { key, label: wanted, q } = state();
@@ -111,7 +111,7 @@ function documentCard(one, single, full) {
         { class: "quiet" },
         one.label !== null && one.label !== name ? ["labelled ", bdi(one.label), " · "] : null,
         graded ? null : one.robust ? "robust · " : `${plural(anchors, "anchor")} · `,
-        `${one.words.length} of ${plural(one.n_words, "word")} measured`,
+        `${one.words.length} of ${plural(one.n_words, "word")} tested`,
       ),
     ),
     el(

@@ -31,7 +31,7 @@ const signed = (x, digits = 2) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs
 
 /** An effect in words. */
 function effectText({ value, deviation }) {
-  if (value === null || value === undefined) return "not measured";
+  if (value === null || value === undefined) return "not tested";
   const off = deviation === null ? ", its noise unknown" : deviation ? ` ± ${(DEVIATIONS * deviation).toFixed(2)}` : "";
   return `effect ${signed(value, deviation === 0 ? 3 : 2)}${off}${isTold({ value, deviation }) ? "" : ", not told apart from 0"}`;
 }
@@ -56,7 +56,7 @@ function effectLegend(label, full = fullEffect()) {
     el(
       "span",
       { class: "quiet" },
-      `A shade is the effect of a word in its text: ${page.data.about.score.help}. Hatched: not told apart from 0. Plain: not measured there.`,
+      `A shade is the effect of a word in its text: ${page.data.about.score.help}. Hatched: not told apart from 0. Plain: not tested there.`,
     ),
   );
 }

@@ -112,7 +112,7 @@ function figures() {
     ["documents", whole(about.documents) + (skipped ? ` (${whole(skipped)} left out)` : "")],
     ...(about.asked < about.documents ? [["documents asked", whole(about.asked)]] : []),
     ...(about.texts ? [] : [["texts", "left out"]]),
-    ["effect", el("span", { title: valueAt(about.names, "effect") }, about.score.name)],
+    ["method", el("span", { title: `${about.score.name}: ${about.score.help}` }, about.score.name)],
     ["strategy", settings().strategy],
     ...(about.perturbator ? [["perturbator", bdi(about.perturbator)]] : []),
     ["seed", String(settings().seed)],

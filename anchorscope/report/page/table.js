@@ -25,8 +25,6 @@ const columnsOf = ({ score, names }) =>
 const cellOf = (name, value) =>
   name === "driver"
     ? value
-      ? "driver"
-      : ""
     : name === "membership"
       ? percent(value)
       : ["score", "low", "high"].includes(name)
@@ -89,9 +87,15 @@ function tableRows() {
   const search = (q ?? "").toLowerCase();
   const rows = explained()
     .filter((one) => !label || one.name === label)
-    .flatMap((one) =>
-      entries(aggregation(), one.number).map((entry) => ({ ...entry, label: one.name, labelNumber: one.number })),
-    )
+    .flatMap((one) => {
+      const against = new Set(standingOf(aggregation(), one.number)?.against ?? []);
+      return entries(aggregation(), one.number).map((entry) => ({
+        ...entry,
+        driver: against.has(entry.number) ? "against" : entry.driver ? "for" : "",
+        label: one.name,
+        labelNumber: one.number,
+      }));
+    })
     .filter((entry) => entry.occurrences >= (Number(least) || 0) && entry.written.toLowerCase().includes(search));
   const column = sort ?? "rank";
   const sign =

@@ -201,25 +201,21 @@ function ownFigures(piece) {
   );
 }
 
-/** The effect over perturbed texts, and in how many of the kept ones the prediction stayed. */
+/** In how many of the kept perturbed texts the prediction stayed, and what the test said of all of its texts. */
 function perturbedFigures(piece) {
-  const { counts } = piece;
-  const split = (kept, lost) =>
-    kept + lost ? [kept / (kept + lost), `prediction kept in ${kept} of ${kept + lost}`] : [0, "in no text"];
+  const { kept_with = 0, lost_with = 0, kept_without = 0, lost_without = 0 } = piece.counts ?? {};
+  const row = (title, kept, lost) =>
+    kept + lost ? meterRow(title, kept / (kept + lost), `prediction kept in ${kept} of ${kept + lost}`) : null;
   return el(
     "div",
     {},
-    counts
-      ? el(
-          "dl",
-          { class: "split" },
-          meterRow("with it", ...split(counts.kept_with, counts.lost_with)),
-          meterRow("without it", ...split(counts.kept_without, counts.lost_without)),
-        )
-      : null,
-    page.data.about.score.graded ? el("p", { class: "verdict" }, el("b", {}, effectText(piece))) : null,
+    el("dl", { class: "split" }, row("with it", kept_with, lost_with), row("without it", kept_without, lost_without)),
+    el("p", { class: "verdict" }, el("b", {}, page.data.about.score.graded ? effectText(piece) : verdictText(piece))),
   );
 }
+
+const verdictText = ({ anchor, agreements, samples }) =>
+  `${anchor ? "anchor" : "no anchor"}: its test kept the prediction in ${agreements} of ${samples} texts`;
 
 function perturbedTexts(piece, source) {
   const n = Object.values(piece.counts).reduce((sum, one) => sum + one, 0);

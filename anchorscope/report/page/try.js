@@ -42,8 +42,8 @@ function tryView(main) {
         el(
           "p",
           { class: "tools" },
-          el("button", { type: "button", class: "primary", on: { click: () => ask(true) } }, "Measure every word"),
-          el("span", { class: "quiet" }, "The prediction follows as you type. Ctrl-Enter measures every word."),
+          el("button", { type: "button", class: "primary", on: { click: () => ask(true) } }, "Test every word"),
+          el("span", { class: "quiet" }, "The prediction follows as you type. Ctrl-Enter tests every word."),
         ),
         el("div", { id: "answer" }),
       ),
@@ -149,7 +149,7 @@ function wordButton(word, text, full) {
   const effect = { value: word.effect, deviation: word.deviation };
   const { class: shade, css } = graded && isMeasured ? shadeOf(effect, full) : { class: word.anchor ? "anchor" : "" };
   const told = !isMeasured
-    ? "not measured yet"
+    ? "not tested yet"
     : graded
       ? effectText(effect)
       : `${word.anchor ? "anchor" : "no anchor"}, kept in ${word.agreements} of ${word.samples}`;

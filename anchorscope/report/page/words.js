@@ -62,7 +62,10 @@ function wordsTools(k) {
     ),
     el("span", { class: "grow" }),
     downloads("words", () =>
-      explained().flatMap((label) => currentList(label.number).map((entry) => ({ label: label.name, ...entry }))),
+      explained().flatMap(({ name, number }) => {
+        const lists = listsOf(aggregation(), number, shownTerms());
+        return PARTS.flatMap((part) => lists[part].map((entry) => ({ label: name, list: part, ...entry })));
+      }),
     ),
   );
 }
