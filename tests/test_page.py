@@ -155,6 +155,14 @@ def test_without_texts_there_are_figures_but_no_documents(tmp_path: Path) -> Non
     assert data["documents"] == [] and data["evidence"] == [] and data["terms"]["term"]
 
 
+@pytest.mark.parametrize("score", ["occlusion", "banzhaf"])
+def test_a_run_without_texts_has_cards_of_numbers(tmp_path: Path, score: str) -> None:
+    data = page_data(kept(tmp_path / "run", keep_texts=False, **RACE, score=score))
+    assert data["documents"] == [] and data["evidence"] and not data["about"]["texts"]
+    assert any(card["value"] > 0 for card in data["evidence"])
+    assert not any(text for card in data["evidence"] for kind in texts.KINDS for text in card.get(kind, []))
+
+
 def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Scores are over all candidates, so a term's does not change when others are left out."""
     folder = kept(tmp_path / "run", score="banzhaf")

@@ -55,13 +55,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = options.add_documents(parser)
     group.add_argument("--document", metavar="TEXT", help="explain this one text instead: what each word does in it")
     options.add_model(parser)
-    options.add_view(parser)
+    options.add_hiding(options.add_view(parser))
     options.add_tests(parser)
     options.add_filters(parser)
     group = options.add_budgets(parser)
     group.add_argument("--dry-run", action="store_true", help="say what it would take, from one small batch")
     options.add_output(parser)
-    options.add_hiding(parser)
 
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:

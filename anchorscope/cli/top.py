@@ -35,8 +35,7 @@ EPILOG = "What is not given is as the run had it."
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
-    options.add_view(parser)
-    options.add_hiding(parser)
+    options.add_hiding(options.add_view(parser))
     parser.add_argument("--format", metavar="F", help="table, csv, md or json (table)")
 
 

@@ -44,6 +44,7 @@ def plot(explanations: Mapping[str, Explanation], *, level: float = 1.0, title: 
         farthest = max((abs(term.score) + _reach(term)[1] for term in rows), default=1.0)
         for number, (axes, explanation) in enumerate(zip(every, shown)):
             _chart(axes, explanation, COLOURS[number % len(COLOURS)])
+            axes.set_ylim(longest - 0.4, -0.6)
             axes.set_xlim(min(0.0, *axes.get_xlim()), max(1.05 * farthest, 1e-9))
             if len(shown) == 2 and number == 0:
                 axes.invert_xaxis()
@@ -68,13 +69,13 @@ def _chart(axes: Axes, explanation: Explanation, colour: str) -> None:
     end = len(places)
     for rows, told in ((shown.below, NOT_TOLD_APART), (shown.against, f"against {explanation.label}")):
         if rows:
-            axes.text(0.0, end, f" {_plain(told)}", style="italic", fontsize=8, va="center")
+            across = axes.get_yaxis_transform()  # from the edge of the chart, at the height of a row
+            axes.text(0.02, end, _plain(told), transform=across, style="italic", fontsize=7.5, va="center")
             places += [(end + 1 + place, term) for place, (_, term) in enumerate(rows)]
             end += 1 + len(rows)
     if not places:
         axes.text(0.5, 0.5, _plain(explanation.note or ""), transform=axes.transAxes, ha="center", wrap=True)
     _bars(axes, places, colour)
-    axes.set_ylim(_n_lines(explanation) - 0.4, -0.6)
     axes.set_title(_plain(explanation.label), color=colour, fontweight="bold")
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(axis="y", length=0)

@@ -289,6 +289,15 @@ def test_cards_stand_under_what_the_term_does_there(open_page: Any, report: tupl
     assert found == [[0.3, 0.1], [0.2, 0.001], [-0.2, -0.1]]
 
 
+def test_a_decision_flips_when_another_class_must_be_more_probable(open_page: Any, report: tuple[str, Result]) -> None:
+    """Of two classes below a half; of three below a third, and between a third and a half nobody can tell."""
+    watched = open_page(report[0])
+    told = "[0.2, 0.4, 0.6].map(decision)"
+    assert watched.page.evaluate(told) == ["flips", "flips", "stays"]
+    watched.page.evaluate("page.data.about.labels.push({ name: 'third', explained: false })")
+    assert watched.page.evaluate(told) == ["flips", "may flip", "stays"]
+
+
 def test_perturbed_texts_stand_beside_the_effect_of_a_term(open_page: Any, perturbed: tuple[str, Result]) -> None:
     """Where words are replaced: in order of the effect, with its noise; nothing is called an anchor."""
     url, result = perturbed
@@ -572,3 +581,6 @@ def test_rows_keep_their_places_while_intervals_overlap(open_page: Any, report: 
     assert watched.page.evaluate(rows, [["b", 3, 6], ["a", 2, 5], ["c", 1, 4]]) == ["a", "b", "c"]
     assert watched.page.evaluate(rows, [["c", 7, 9], ["b", 3, 6], ["a", 2, 5]]) == ["c", "a", "b"]
     assert watched.page.evaluate(rows, [["b", 5, 6], ["d", 4, 6], ["a", 1, 2]]) == ["b", "d", "a"]
+    against = rows.replace("keepRows(", 'inPlace("against", ')
+    assert watched.page.evaluate(against, [["b", -6, -3], ["a", -5, -2], ["c", -4, -1]]) == ["a", "b", "c"]
+    assert watched.page.evaluate(against, [["c", -9, -7], ["b", -6, -3], ["a", -5, -2]]) == ["c", "a", "b"]

@@ -101,7 +101,8 @@ function changes(name) {
   const theirs = valueAt(page.data.other.labels, name).terms;
   const before = new Map(ours.map((entry, i) => [entry.term, i + 1]));
   const after = new Map(theirs.map((entry, i) => [String(entry.term), i + 1]));
-  const written = new Map([...theirs, ...ours].map((entry) => [String(entry.term), String(entry.written ?? entry.term)]));
+  const spelled = ({ term, written: as }) => [String(term), String(as ?? term)];
+  const written = new Map([...theirs, ...ours].map(spelled));
   return [...new Set([...before.keys(), ...after.keys()])].map((term) => {
     const [from, to] = [before.get(term) ?? null, after.get(term) ?? null];
     const change =

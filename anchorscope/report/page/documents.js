@@ -138,9 +138,9 @@ function wordTable(one) {
     ? [
         ["effect", (word) => signed(word.value, 3)],
         perturbs
-          ? ["± two deviations", (word) => (word.deviation === null ? "unknown" : (DEVIATIONS * word.deviation).toFixed(3))]
+          ? ["± two deviations", ({ deviation }) => (deviation === null ? "unknown" : (DEVIATIONS * deviation).toFixed(3))]
           : ["without it", (word) => (one.confidence - word.value).toFixed(3)],
-        ["", (word) => (isTold(word) ? (perturbs ? "" : decision(one.confidence - word.value)) : "not told apart from 0")],
+        ["", (word) => (!isTold(word) ? "not told apart from 0" : perturbs ? "" : decision(one.confidence - word.value))],
       ]
     : [
         ["precision", (word) => (word.samples ? (word.agreements / word.samples).toFixed(2) : "–")],

@@ -32,7 +32,8 @@ const signed = (x, digits = 2) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs
 /** An effect in words. */
 function effectText({ value, deviation }) {
   if (value === null || value === undefined) return "not tested";
-  const off = deviation === null ? ", its noise unknown" : deviation ? ` ± ${(DEVIATIONS * deviation).toFixed(2)}` : "";
+  const reach = (DEVIATIONS * deviation).toFixed(2);
+  const off = deviation === null ? ", its noise unknown" : deviation ? ` ± ${reach}` : "";
   return `effect ${signed(value, deviation === 0 ? 3 : 2)}${off}${isTold({ value, deviation }) ? "" : ", not told apart from 0"}`;
 }
 

@@ -20,7 +20,9 @@ const UPWARDS = ["rank", "term", "label"];
 
 /** The columns that a run has a use for: name, title, and the name of what explains it. */
 const columnsOf = ({ score, names }) =>
-  COLUMNS.filter(([name]) => (name !== "anchors" || score.anchors) && (name !== "membership" || valueAt(names, "member")));
+  COLUMNS.filter(
+    ([name]) => (name !== "anchors" || score.anchors) && (name !== "membership" || valueAt(names, "member")),
+  );
 
 const cellOf = (name, value) =>
   name === "driver"

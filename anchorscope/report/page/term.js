@@ -29,7 +29,7 @@ function termView(main) {
   const evidence = page.data.evidence.filter((piece) => piece.label === label && piece.term === index);
   const sections = page.data.about.score.graded ? bySide(evidence, name) : byVerdict(evidence);
   const shown = sections.filter(([, some]) => some.length);
-  main.replaceChildren(
+  const parts = [
     back,
     el(
       "div",
@@ -41,7 +41,7 @@ function termView(main) {
       ),
     ),
     termFigures(label, index),
-    shown.length ? textLegend(label) : el("p", { class: "empty" }, noEvidence()),
+    shown.length ? (page.data.documents.length ? textLegend(label) : null) : el("p", { class: "empty" }, noEvidence()),
     el(
       "div",
       { class: `evidence ${colour(label)} ${otherColour(label)}` },
@@ -54,16 +54,20 @@ function termView(main) {
         ),
       ),
     ),
-  );
+  ];
+  main.replaceChildren(...parts.filter(Boolean));
 }
 
-/** Cards where the term does something for the class, next to nothing, and something against it; as they come, by effect. */
+/** Cards where the term does something for the class, next to nothing, and something against it; each by its effect. */
 function bySide(evidence, name) {
   const isNothing = (piece) => Math.abs(piece.value) < NEXT_TO_NOTHING || !isTold(piece);
   return [
     [`Where it speaks for ${visible(name)}`, evidence.filter((piece) => !isNothing(piece) && piece.value > 0)],
     ["Where it does nothing that can be told", evidence.filter(isNothing)],
-    [`Where it speaks against ${visible(name)}`, evidence.filter((piece) => !isNothing(piece) && piece.value < 0).reverse()],
+    [
+      `Where it speaks against ${visible(name)}`,
+      evidence.filter((piece) => !isNothing(piece) && piece.value < 0).reverse(),
+    ],
   ];
 }
 

@@ -196,7 +196,7 @@ const superscript = (n) => [...String(n)].map((sign) => "⁰¹²³⁴⁵⁶⁷�
 
 function updateRows(container, part, list, label, scale, unit) {
   const key = `${label} ${aggregation()} ${part}`;
-  const ordered = isRunning() ? keepRows(rowsOf.get(key) ?? [], list) : list;
+  const ordered = isRunning() ? inPlace(part, rowsOf.get(key) ?? [], list) : list;
   rowsOf.set(
     key,
     ordered.map((entry) => entry.term),
@@ -216,6 +216,20 @@ function updateRows(container, part, list, label, scale, unit) {
   });
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches)
     for (const row of rows) glide(row, before.get(row.dataset.term));
+}
+
+/** A list with its rows kept in place where that is not surely wrong; against a class, the least score is the best. */
+function inPlace(part, previous, list) {
+  if (part !== "against") return keepRows(previous, list);
+  const negated = (end) => (end === null ? null : -end);
+  const mirrored = list.map((entry) => ({
+    ...entry,
+    score: -entry.score,
+    low: negated(entry.high),
+    high: negated(entry.low),
+  }));
+  const entryOf = new Map(list.map((entry) => [entry.term, entry]));
+  return keepRows(previous, mirrored).map((entry) => entryOf.get(entry.term));
 }
 
 function emptyRow({ term, written }) {
