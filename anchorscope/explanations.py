@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Aggregation
-from anchorscope.scoring.discoveries import drivers_first
 from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import Explanation, Term
@@ -60,10 +59,11 @@ def explanation(
     """The top terms of one label and those against it, and where its lists stand."""
     standing = shown.standing
     occurrences = shown.tally.occurrences[label]
-    driver, against = _drivers(shown, label)
+    driver, against = drivers(shown, label)
     # Drivers first, in the order of their scores; the others stand below them in theirs.
-    ordered = drivers_first(ranking(shown.scores[label], occurrences), driver)[:k].tolist()
-    worst = [t for t in ranking(-shown.scores[label], occurrences, k).tolist() if against[t]]
+    parts = [ranking(shown.scores[label], np.where(part, occurrences, 0), k) for part in (driver, ~driver)]
+    ordered = np.concatenate(parts)[:k].tolist()
+    worst = ranking(-shown.scores[label], np.where(against, occurrences, 0), k).tolist()
     tested = int(shown.n_robust_of[label])
     robust = round(int(shown.n_robust[label]) / tested * int(shown.n_documents[label])) if tested else None
     return Explanation(
@@ -98,7 +98,7 @@ def _term_of(shown: Shown, label: int, term: int, driver: bool, examples: tuple[
     )
 
 
-def _drivers(shown: Shown, label: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def drivers(shown: Shown, label: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which terms are drivers of a label, and which are drivers against it, each (terms,)."""
     tally, standing = shown.tally, shown.standing
     nobody = np.zeros(len(shown.terms), bool)
@@ -119,6 +119,8 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
     n_tested = int((shown.tally.anchors[label] + shown.tally.non_anchors[label]).sum())
     if n_tested == 0:
         return "Nothing is tested yet: no word can be named."
+    if shown.aggregation.is_graded and shown.standing.driver is None:
+        return f"How sure the terms are is not known of {shown.aggregation.name!r} here: none is called a driver."
     if not has_drivers and shown.aggregation.is_graded:
         if robust is not None and robust > ROBUST_SHARE * n_documents:
             return f"No word drives {name!r}: nearly all of its documents are predicted so whatever is replaced."

@@ -69,7 +69,7 @@ ROOMS = (
     ),
     Room("demo", "the demo's reviews and classifier"),
     Room("testing", "suites for every plug", "text asking scoring settings local_scores planning perturbators"),
-    Room("report", "tables and pages", "text asking scoring settings journal result local run"),
+    Room("report", "tables and pages", "text asking scoring settings journal explanations result local run"),
     Room("evaluation", "how good it is", "text asking scoring settings planning journal result"),
     Room(
         "reproduction",

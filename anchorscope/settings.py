@@ -334,9 +334,9 @@ def score_is_graded(name: str) -> bool:
 
 
 def score_tests_anchors(name: str) -> bool:
-    """Whether a local score counts anchors, too.
+    """Whether a local score tests for anchors, so that there are some to count.
 
-    >>> score_tests_anchors("banzhaf"), score_tests_anchors("occlusion")
+    >>> score_tests_anchors("anchor"), score_tests_anchors("occlusion")
     (True, False)
     """
     return _said(name, "tests_anchors", "it tests anchors")

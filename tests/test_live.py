@@ -16,7 +16,6 @@ import pytest
 from runs import finish, make_run
 
 from anchorscope.errors import AnchorscopeError, InputError
-from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.report import guard
 from anchorscope.report.guard import LONGEST_REQUEST, Bucket
 from anchorscope.report.live import LiveRun, Trial, UntilStopped
@@ -46,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(folder: Path) -> Iterator[Site]:
-    trial = Trial(WeightPredictor({"great": 3.0, "bad": -3.0}), lambda: MaskTokenPerturbator(""), preset("fast"))
+    trial = Trial(WeightPredictor({"great": 3.0, "bad": -3.0}), lambda: None, preset("fast"))
     live = LiveRun(folder, trial=trial)
     server, listener, address = make_server(live, port=0)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -174,16 +173,17 @@ def test_what_is_no_question_is_refused(site: Site, body: str) -> None:
 def test_try_it_answers(site: Site) -> None:
     """By hand: without "great" the model is at 0.5, with it at 0.95; places count as JavaScript does."""
     sleep(2)  # the bucket fills up again
-    answer = site.client.post("/try", json={"text": "😀 great film", "anchors": True}).json()
+    answer = site.client.post("/try", json={"text": "😀 great film", "words": True}).json()
     assert answer["label"] == "yes" and answer["probabilities"]["yes"] == pytest.approx(0.952574)
-    marks = {(word["start"], word["end"]): word["anchor"] for word in answer["words"]}
-    assert marks == {(0, 2): False, (3, 8): True, (9, 13): False}
+    effects = {(word["start"], word["end"]): word["effect"] for word in answer["words"]}
+    assert effects == {(0, 2): 0.0, (3, 8): pytest.approx(0.452574), (9, 13): 0.0}
+    assert all(word["deviation"] == 0 and word["anchor"] is None for word in answer["words"])
     predicted = site.client.post("/try", json={"text": "great"}).json()
-    assert [word["samples"] for word in predicted["words"]] == [0]
+    assert [(word["effect"], word["deviation"]) for word in predicted["words"]] == [(None, None)]
 
 
-def test_too_long_a_text_for_anchors_is_said(site: Site) -> None:
-    answer = site.client.post("/try", json={"text": "a " * 500, "anchors": True})
+def test_too_long_a_text_for_its_words_is_said(site: Site) -> None:
+    answer = site.client.post("/try", json={"text": "a " * 500, "words": True})
     assert answer.status_code == 422 and "up to 400 words" in answer.json()["error"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from runs import finish, make_run
 
 from anchorscope.errors import InputError
+from anchorscope.report.lists import NOT_TOLD_APART
 from anchorscope.report.notebook import html, watch
 from anchorscope.report.plot import plot
 from anchorscope.types import Explanation, Snapshot, Term
@@ -30,9 +32,18 @@ NASTY = [
 
 
 def nasty() -> dict[str, Explanation]:
-    terms = tuple(Term(text, 3.0 - i / 4, (1.0, 4.0), 0.5, 2, 1, 0, 5) for i, text in enumerate(NASTY))
-    open_ = Term("open", 1.0, (float("-inf"), float("inf")), None, 0, 0, 0, 1)
-    return {label: Explanation(label, 3, 1, False, 0.1, (*terms, open_), "<b>note</b>") for label in NASTY[:2]}
+    terms = tuple(term(text, 3.0 - i / 4, driver=i < 4) for i, text in enumerate(NASTY))
+    open_ = replace(term("open", 1.0), interval=(float("-inf"), float("inf")), membership=None)
+    against = tuple(term(f"not {text}", -2.0) for text in NASTY)
+    return {
+        label: Explanation(label, 3, 3, 1, 3, False, 0.1, (*terms, open_), against, "<b>note</b>")
+        for label in NASTY[:2]
+    }
+
+
+def term(text: str, score: float, *, driver: bool = True) -> Term:
+    ends = sorted((score - 1, score + 1))
+    return Term(text, text, score, (ends[0], ends[1]), 0.5, driver, 3, 2, 0, 5)
 
 
 class Tags(HTMLParser):
@@ -54,7 +65,7 @@ def test_texts_are_texts() -> None:
     page = Tags()
     page.feed(html(nasty(), level=0.9))
     assert page.tags == {"div", "span", "b", "bdi", "table", "thead", "tbody", "tr", "th", "td"}
-    assert page.attributes == {"style"}
+    assert page.attributes == {"style", "colspan"}
     assert NASTY[0] in page.texts and "<b>note</b>" in page.texts and "x\ufffdy" in page.texts
 
 
@@ -62,7 +73,34 @@ def test_a_result_and_a_snapshot_show_the_same() -> None:
     run = make_run()
     last = finish(run)[-1]
     assert run.result()._repr_html_() == last._repr_html_()
-    assert all(term.term in last._repr_html_() for term in last["yes"].terms)
+    assert last["yes"].terms and all(term.written in last._repr_html_() for term in last["yes"].terms)
+
+
+def labels_of(rows: str) -> list[str]:
+    page = Tags()
+    page.feed(rows)
+    return page.texts
+
+
+def test_a_list_ends_where_the_evidence_ends() -> None:
+    """Drivers, the line, the rest, then what speaks against the label."""
+    shown = {
+        "a": Explanation(
+            "a", 9, 9, None, 0, True, 0.0, (term("x", 2.0), term("y", 1.0, driver=False)), (term("z", -1.0),)
+        )
+    }
+    texts = labels_of(html(shown, level=0.9))
+    places = [texts.index(text) for text in ("x", f"{NOT_TOLD_APART}:", "y", "against a:", "z")]
+    assert places == sorted(places)
+    none = {"a": Explanation("a", 9, 9, None, 0, False, 0.4, (term("y", 1.0, driver=False),), (), "nothing told apart")}
+    assert "nothing told apart" in labels_of(html(none, level=0.9)) and "y" not in labels_of(html(none, level=0.9))
+
+
+def test_function_words_can_be_hidden() -> None:
+    shown = {"a": Explanation("a", 9, 9, None, 0, True, 0.0, (term("of", 2.0), term("great", 1.0)))}
+    texts = labels_of(html(shown, level=0.9, hide_function_words=True))
+    assert "hidden: of (1)" in texts and "of" not in texts and texts[texts.index("great") - 1] == "2"
+    assert "of" in labels_of(html(shown, level=0.9))
 
 
 def test_bars_stay_within_their_place() -> None:
@@ -100,6 +138,8 @@ def test_pictures_of_any_words(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"words.{ending}"
     figure = plot(nasty(), title="$x <b>")
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()][3] == r"a\$b"
+    told = [text.get_text().strip() for text in figure.axes[0].texts]
+    assert told == [NOT_TOLD_APART, f"against {NASTY[0]}"]
     figure.savefig(path)
     drawn = path.read_bytes()
     assert len(drawn) > 2000 and (ending == "png" or b"<script" not in drawn)

@@ -23,8 +23,10 @@ from anchorscope.cli import main, make_parsers
 from anchorscope.errors import RunFolderError
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
-from anchorscope.report import page, server, view
-from anchorscope.report.view import embed, page_data, utf16
+from anchorscope.report import kept as kept_run
+from anchorscope.report import page, server, texts, view
+from anchorscope.report.texts import embed, utf16
+from anchorscope.report.view import page_data
 from anchorscope.result import Result
 from anchorscope.scoring.aggregations import AGGREGATIONS
 from anchorscope.scoring.probabilistic import pr
@@ -36,10 +38,19 @@ def kept(folder: Path, **given: Any) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["scan", "race"])
+RACE = {"strategy": "race", "aggregation": "total", "test": "fixed"}
+RUNS: dict[str, dict[str, Any]] = {"scan": {}, "race": {**RACE, "score": "banzhaf"}, "occlusion": RACE}
+
+
+@pytest.fixture(scope="module", params=RUNS)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    given = {"strategy": "race", "aggregation": "total", "test": "fixed"} if request.param == "race" else {}
-    return kept(tmp_path_factory.mktemp("page") / "run", **given)
+    return kept(tmp_path_factory.mktemp("page") / request.param, **RUNS[request.param])
+
+
+@pytest.fixture(scope="module")
+def effects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that leaves words out: nothing is perturbed, no anchor is tested."""
+    return kept(tmp_path_factory.mktemp("page") / "effects", texts=[*reviews(60), "great great film"], **RACE)
 
 
 # --- the view ---
@@ -55,23 +66,77 @@ def test_the_view_has_the_list_of_the_result(folder: Path) -> None:
         assert [names[i] for i in standing["terms"][: len(terms)]] == [term.term for term in terms]
         np.testing.assert_allclose(standing["low"][: len(terms)], [term.interval[0] for term in terms], atol=1e-6)
         assert label["documents"] == result[label["name"]].documents
-        assert label["robust"] == result[label["name"]].robust
-        assert label["settled"] == result[label["name"]].settled
+        for name in ("asked", "robust", "robust_of", "settled", "note"):
+            assert label[name] == getattr(result[label["name"]], name)
+        assert standing["note"] == label["note"]
+        assert {names[i] for i in standing["drivers"]} >= {term.term for term in terms if term.driver}
+        assert [names[i] for i in standing["against"]][:4] == [t.term for t in result[label["name"]].against]
 
 
-def test_documents_hold_their_verdicts(folder: Path) -> None:
-    """Every marked place is the term that it says, and an anchor of the evidence is an anchor of its document."""
+def test_documents_hold_what_was_measured(folder: Path) -> None:
+    """Every place is the term that it says; the value of a card is that of the word in its document."""
     data = page_data(folder)
     terms = data["terms"]["term"]
+    graded, tests_anchors = (data["about"]["score"][name] for name in ("graded", "anchors"))
     by_key = {document["key"]: document for document in data["documents"]}
-    assert by_key
+    assert by_key and data["evidence"]
     for document in by_key.values():
+        assert (document["robust"] is None) != tests_anchors
         for start, end, term, *_ in document["words"]:
             assert document["text"][start:end].casefold() == terms[term]
-    for piece in data["evidence"]:
-        words = by_key[piece["document"]]["words"]
-        assert any(word[2] == piece["term"] and bool(word[3]) == piece["anchor"] for word in words)
-        assert sum(piece["counts"].values()) == 20
+    for card in data["evidence"]:
+        words = [word for word in by_key[card["document"]]["words"] if word[2] == card["term"]]
+        assert (card["value"], card["deviation"]) in [(word[3], word[4]) for word in words]
+        assert {len(word) for word in words} == {5 if graded else 8}
+        assert card["anchor"] is None if graded else card["anchor"] in [bool(word[5]) for word in words]
+        assert "counts" not in card or sum(card["counts"].values()) == 20
+    assert any("counts" in card for card in data["evidence"]) == tests_anchors
+
+
+def test_the_numbers_of_a_card_are_its_own(effects: Path) -> None:
+    """By hand: what the model says of the document, and of the document without the word."""
+    data = page_data(effects)
+    model = predictor()
+    texts_ = {document["key"]: document["text"] for document in data["documents"]}
+    for card in data["evidence"]:
+        term = data["terms"]["term"][card["term"]]
+        text = texts_[card["document"]]
+        without = " ".join(word for word in text.split() if word != term)
+        before, after = model.predict([text, without])[:, card["label"]]
+        assert card["confidence"] == pytest.approx(before) and card["value"] == pytest.approx(before - after, abs=1e-6)
+        assert card["deviation"] == 0
+
+
+def test_the_cards_of_a_term_come_by_their_effect(folder: Path) -> None:
+    """Each document once, the greatest effect first; the strongest of all that was measured is among them."""
+    data = page_data(folder)
+    of_terms: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for card in data["evidence"]:
+        of_terms.setdefault((card["label"], card["term"]), []).append(card)
+    assert max(map(len, of_terms.values())) > 1
+    for cards in of_terms.values():
+        assert [card["value"] for card in cards] == sorted((card["value"] for card in cards), reverse=True)
+        assert len({card["document"] for card in cards}) == len(cards) <= texts.STRONGEST + 2 * texts.WEAKEST
+
+
+def test_all_words_of_a_term_have_its_effect(effects: Path) -> None:
+    """They are taken out together, so one value is theirs."""
+    document = next(one for one in page_data(effects)["documents"] if one["text"].count("great") == 2)
+    values = [word[3] for word in document["words"] if document["text"][word[0] : word[1]] == "great"]
+    assert len(values) == 2 and values[0] == values[1] > 0
+
+
+def test_what_a_run_has_no_use_for_is_not_there(effects: Path) -> None:
+    about = page_data(effects)["about"]
+    assert about["perturbator"] is None and not about["score"]["perturbs"]
+    assert not {"robust", "anchors/tested"} & about["names"].keys()
+    assert all(label["robust"] is None for label in about["labels"])
+
+
+def test_terms_are_written_as_they_are_most_often(tmp_path: Path) -> None:
+    data = page_data(kept(tmp_path / "run", texts=["Great film", "Great cast", "great plot", "bad plot"], **RACE))
+    written = dict(zip(data["terms"]["term"], data["terms"]["written"]))
+    assert written["great"] == "Great" and written["plot"] is None
 
 
 def test_history_ends_with_the_whole_list(folder: Path) -> None:
@@ -90,17 +155,27 @@ def test_without_texts_there_are_figures_but_no_documents(tmp_path: Path) -> Non
     assert data["documents"] == [] and data["evidence"] == [] and data["terms"]["term"]
 
 
+@pytest.mark.parametrize("score", ["occlusion", "banzhaf"])
+def test_a_run_without_texts_has_cards_of_numbers(tmp_path: Path, score: str) -> None:
+    data = page_data(kept(tmp_path / "run", keep_texts=False, **RACE, score=score))
+    assert data["documents"] == [] and data["evidence"] and not data["about"]["texts"]
+    assert any(card["value"] > 0 for card in data["evidence"])
+    assert not any(text for card in data["evidence"] for kind in texts.KINDS for text in card.get(kind, []))
+
+
 def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Scores are over all candidates, so a term's does not change when others are left out."""
     folder = kept(tmp_path / "run", score="banzhaf")
     everything = page_data(folder)["terms"]
-    monkeypatch.setattr(view, "MOST_TERMS", 5)
+    monkeypatch.setattr(kept_run, "MOST_TERMS", 5)
     data = page_data(folder)
     run = view.RunReader(folder)
-    whole = view._Kept(run)
+    whole = kept_run.Kept(run)
     assert len(data["terms"]["term"]) == 5 < data["terms"]["n_terms"]
     assert {one.name for one in whole.aggregations} == {*AGGREGATIONS}
-    orders = [whole.standings.ranking(one, label).tolist() for one in whole.aggregations for label in whole.explained]
+    rankings = [(one, whole.standings.ranking(one, label)) for one in whole.aggregations for label in whole.explained]
+    orders = [order.tolist() for _, order in rankings]
+    orders += [order[::-1].tolist() for one, order in rankings if one.is_graded]  # what speaks against a label
     best = [min(order.index(term) for order in orders if term in order) for term in range(data["terms"]["n_terms"])]
     others = np.delete(best, whole.chosen)
     assert max(np.array(best)[whole.chosen]) <= others.min()
@@ -114,10 +189,16 @@ def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.Mon
 
 
 def test_the_page_offers_every_aggregation_that_fits(folder: Path) -> None:
-    """The run's own first, each with its line of help; a scan here says yes or no, so there are no values to add up."""
+    """The run's own first, each with its line of help; what says yes or no has no values, what tests no anchors none
+    to count."""
     data = page_data(folder)
-    own, strategy = (data["about"]["settings"][name] for name in ("aggregation", "strategy"))
-    fitting = [one for one in AGGREGATIONS.values() if strategy == "race" or not one.is_graded]
+    own, score = (data["about"]["settings"][name] for name in ("aggregation", "score"))
+    fed = {
+        "anchor": {"verdicts", "counts"},
+        "banzhaf": {"values", "verdicts", "counts"},
+        "occlusion": {"values", "counts"},
+    }
+    fitting = [one for one in AGGREGATIONS.values() if one.reads in fed[score]]
     offered = data["terms"]["aggregations"]
     assert offered[0]["name"] == own
     assert sorted(offered, key=lambda one: one["name"]) == [
@@ -132,17 +213,16 @@ def test_the_page_offers_every_aggregation_that_fits(folder: Path) -> None:
 
 def test_texts_and_samples_are_cut_to_their_budgets(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """What the page can hold is bounded, whatever the documents are; a cut text says so, and marks stay within it."""
-    for name, value in {"TEXT_BUDGET": 300, "EVIDENCE_BUDGET": 900, "LONGEST_TEXT": 16, "LONGEST_SAMPLE": 12}.items():
-        monkeypatch.setattr(view, name, value)
+    for name, value in {"TEXT_BUDGET": 300, "EVIDENCE_BUDGET": 4000, "LONGEST_TEXT": 16, "LONGEST_SAMPLE": 12}.items():
+        monkeypatch.setattr(texts, name, value)
     data = page_data(folder)
     documents, evidence = data["documents"], data["evidence"]
     assert 0 < sum(len(embed(document["text"])) for document in documents) <= 300
     assert all(len(document["text"]) == 16 for document in documents if document["cut"])
     assert all(word[1] <= 16 for document in documents for word in document["words"])
-    kinds = ("kept_with", "lost_with", "kept_without", "lost_without")
-    texts = [text for piece in evidence for kind in kinds for text in piece[kind]]
-    assert texts and all(len(text) <= 12 + 2 for text in texts)
-    assert sum(len(embed(text)) for text in texts) <= 900
+    samples = [text for card in evidence for kind in texts.KINDS for text in card.get(kind, [])]
+    assert bool(samples) == data["about"]["score"]["perturbs"] and all(len(text) <= 12 + 2 for text in samples)
+    assert 0 < sum(len(embed(card)) for card in evidence) <= 4000
 
 
 def test_the_documents_of_the_first_terms_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -159,7 +239,7 @@ def test_the_documents_of_the_first_terms_stay(monkeypatch: pytest.MonkeyPatch, 
     with closing(RunReader(folder)) as run:
         assert [*run.texts().items()] == written != sorted(written)
         first = run.documents([number for number, _ in written[:5]])
-    monkeypatch.setattr(view, "TEXT_BUDGET", sum(view._size(text) for _, text in written[:5]))
+    monkeypatch.setattr(texts, "TEXT_BUDGET", sum(texts.size(text) for _, text in written[:5]))
     assert {document["key"] for document in page_data(folder)["documents"]} == {key for key, *_ in first.values()}
 
 
@@ -211,6 +291,36 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 # --- the commands ---
+
+
+@pytest.mark.parametrize("name", ["sq", "h", "pr", "av"])
+def test_top_counts_no_anchors_where_none_were_tested(
+    effects: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["top", str(effects), "--aggregation", name]) == 2
+    told = capsys.readouterr()
+    assert not told.out and told.err.startswith("anchorscope: error: This run tested no anchors, so it cannot count")
+    assert main(["top", str(effects), "--aggregation", "total"]) == 0
+
+
+def test_top_hides_function_words_in_its_table_only(effects: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", str(effects), "--top-k", "12"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert main(["top", str(effects), "--top-k", "12", "--hide-function-words"]) == 0
+    shown = capsys.readouterr().out
+    assert "hidden: " in shown and "the (" in shown and "hidden: " not in "".join(lines)
+    ranks = {tuple(line.split()[:2]) for line in lines if line.split()[:1] and line.split()[0].isdigit()}
+    left = {tuple(line.split()[:2]) for line in shown.splitlines() if line.split()[:1] and line.split()[0].isdigit()}
+    assert left < ranks and {word for _, word in ranks - left} <= {"the", "and"}
+    assert main(["top", str(effects), "--hide-function-words", "--format", "csv"]) == 2
+    assert "leave it out" in capsys.readouterr().err
+
+
+def test_top_explains_its_numbers_when_asked(effects: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-v", "top", str(effects)]) == 0
+    assert "member: the probability" in capsys.readouterr().err
+    assert main(["top", str(effects)]) == 0
+    assert "member: the probability" not in capsys.readouterr().err
 
 
 def test_report_and_compare_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,29 +9,72 @@ import pytest
 from golden import FOLDER, assert_golden
 from rich.console import Console
 
-from anchorscope.local import LocalAnchor, LocalExplanation
+from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report import flat, terminal
+from anchorscope.report.lists import NOT_TOLD_APART
 from anchorscope.report.local import local_table
-from anchorscope.report.table import block, explanations_table, safe
+from anchorscope.report.names import explained_names
+from anchorscope.report.table import explanations_table, names_lines, safe
 from anchorscope.report.terminal import LiveTable, ProgressLines
+from anchorscope.settings import preset
+from anchorscope.text.words import function_words
 from anchorscope.types import Cost, Explanation, Snapshot, Term
 
 HOSTILE = "a\x1b[31m\u202e[bold]\n\tb"
 
 
-def term(word: str, score: float, *, reach: float = 0.0, membership: float | None = None) -> Term:
-    return Term(word, score, (score - reach, score + reach), membership, 30, 10, 0, 60)
+def term(
+    word: str,
+    score: float,
+    *,
+    reach: float = 0.0,
+    membership: float | None = None,
+    driver: bool = True,
+    anchors: int | None = 30,
+) -> Term:
+    return Term(
+        term=word.lower(),
+        written=word,
+        score=score,
+        interval=(score - reach, score + reach),
+        membership=membership,
+        driver=driver,
+        tested=40,
+        anchors=anchors,
+        skipped=0,
+        occurrences=60,
+    )
 
 
 def explanation(label: str, *terms: Term, **more: object) -> Explanation:
-    values = {"documents": 2158, "robust": 12, "settled": False, "regret": None, **more}
+    values = {
+        "documents": 2158,
+        "asked": 2158,
+        "robust": None,
+        "robust_of": 0,
+        "settled": False,
+        "regret": None,
+        **more,
+    }
     return Explanation(label=label, terms=terms, **values)  # type: ignore[arg-type]
 
 
 def two_labels() -> dict[str, Explanation]:
-    negative = explanation("negative", term("too", 23.2, reach=4), term("bad", 17.2, reach=2), term("no", 1.0))
+    """Anchors of a scan, and effects of a race: drivers, what is not told apart, and what speaks against the label."""
+    negative = explanation(
+        *("negative", term("too", 23.2, reach=4), term("bad", 17.2, reach=2), term("no", 1.0, driver=False)),
+        robust=12,
+        robust_of=300,
+    )
     positive = explanation(
-        "positive", term("太好", 8.06, membership=0.99), term("🎉", 5.99, membership=0.5), regret=0.047
+        "positive",
+        term("太好", 8.06, reach=0.5, membership=0.99),
+        term("iPhone", 5.99, reach=0.5, membership=0.5),
+        term("🎉", 0.2, reach=0.5, membership=0.1, driver=False),
+        asked=400,
+        settled=True,
+        regret=0.047,
+        against=(term("dull", -4.2, reach=0.5, membership=0.0),),
     )
     return {"negative": negative, "positive": positive}
 
@@ -57,6 +100,11 @@ def test_certain_scores_need_no_interval() -> None:
     assert "interval" not in table and "member" not in table
 
 
+def test_without_anchor_tests_the_counts_are_those_of_tests() -> None:
+    header, row = explanations_table({"a": explanation("a", term("x", 2.0, anchors=None))}, 80).plain.splitlines()[1:]
+    assert header.split()[-1] == "tested/of" and row.split()[-1] == "40/60"
+
+
 def test_interval_that_is_not_known_says_so() -> None:
     odd = replace(term("too", 2.0), interval=(float("-inf"), float("inf")))
     assert "unknown" in explanations_table({"a": explanation("a", odd)}, 80).plain
@@ -80,16 +128,84 @@ def test_emoji_with_joiners_stay_whole() -> None:
     assert safe("👩‍👩‍👧") == "👩‍👩‍👧"
 
 
+# --- where a list ends ---
+
+
+def test_drivers_come_first_then_a_line_then_the_rest() -> None:
+    lines = explanations_table(two_labels(), 80).plain.splitlines()
+    told = [line.split()[1] if line.split()[0].isdigit() else line.strip() for line in lines if line.strip()]
+    assert told[2:6] == ["too", "bad", f"{NOT_TOLD_APART}:", "no"]
+    assert told[-5:] == ["iPhone", f"{NOT_TOLD_APART}:", "🎉", "against positive:", "dull"]
+
+
+def test_a_list_of_drivers_has_no_line() -> None:
+    assert NOT_TOLD_APART not in explanations_table({"a": explanation("a", term("x", 2.0))}, 80).plain
+
+
+def test_a_race_without_drivers_shows_its_note_instead_of_words() -> None:
+    """A scan knows no doubts: its words stay, below the line."""
+    word = term("camera", 0.1, driver=False)
+    told = "No word is told apart from any other for 'ham' after 90 tests."
+    race = explanations_table({"ham": explanation("ham", word, regret=0.3, note=told)}, 80).plain
+    assert told in race and "camera" not in race and NOT_TOLD_APART not in race
+    scan = explanations_table({"ham": explanation("ham", word, note=told)}, 80).plain
+    assert told in scan and scan.splitlines()[-2].strip() == f"{NOT_TOLD_APART}:" and "camera" in scan
+
+
+def test_counts_are_estimates_with_their_denominators() -> None:
+    """Robust is said of 300 tested documents, and only where anchors are tested."""
+    first, second = explanations_table(two_labels(), 160).plain.splitlines()[0].split("positive")
+    assert "2,158 documents · robust ≈ 12 of 2,158 (tested: 300)" in first
+    assert "≈ 2,158 documents (asked: 400)" in second and "robust" not in second
+    known = explanation("a", term("x", 1.0), robust=3, robust_of=2158)
+    assert "robust 3 of 2,158 ·" in explanations_table({"a": known}, 80).plain
+
+
+def test_titles_and_notes_are_wrapped_and_not_cut() -> None:
+    text = explanations_table({"a": replace(two_labels()["negative"], note="A sentence that is long. " * 4)}, 50).plain
+    assert "(tested: 300)" in text and text.count("sentence") == 4 and "…" not in text.split("interval")[0]
+
+
+# --- a view hides function words ---
+
+
+def hidden(*terms: Term, **more: object) -> list[str]:
+    shown = {"a": explanation("a", *terms, **more)}
+    return explanations_table(shown, 80, hide=function_words()).plain.splitlines()
+
+
+def test_hidden_words_keep_their_ranks_and_are_named() -> None:
+    against = (term("The", -3.0), term("dull", -2.0))
+    lines = hidden(term("and", 9.0), term("great", 5.0), term("of", 2.0, driver=False), against=against)
+    assert [line.split()[:2] for line in lines if line.split()[0].isdigit()] == [["2", "great"], ["2", "dull"]]
+    assert lines[-1].strip() == "hidden: and (1), of (3); against: The (1)"
+
+
+def test_negations_are_never_hidden() -> None:
+    assert not function_words() & {"not", "no", "nor", "n't", "don't", "never", "cannot", "nothing", "without"}
+    assert not any("hidden" in line for line in hidden(term("not", 2.0), term("no", 1.0)))
+
+
+def test_every_number_is_explained() -> None:
+    """A column of the table has a line under --verbose, and a run is told nothing about what it has not."""
+    fast = explained_names(preset("fast").to_dict(), 0.9)
+    assert fast.keys() == {*("effect", "score", "interval", "driver", "member", "tested/of", "regret", "settled")}
+    paper = explained_names(preset("paper").to_dict(), 1.0)
+    assert {"anchors/tested", "robust"} <= paper.keys() and not {"member", "regret"} & paper.keys()
+    lines = names_lines(preset("fast").to_dict(), 0.9, 60)
+    assert max(map(len, lines)) <= 60 and any(line.startswith("member: ") and "top 20" in line for line in lines)
+
+
 def test_note_of_a_label_without_terms_is_shown() -> None:
     empty = explanation("rare", note="No document is predicted 'rare': there is nothing to explain.")
     assert "nothing to explain" in explanations_table({"rare": empty}, 80).plain
 
 
-def test_negative_scores_have_bars_too() -> None:
-    """Of -1 and -3 the least is the end of the scale: bars of two thirds and nothing."""
-    table = explanations_table({"a": explanation("a", term("x", -1.0), term("y", -3.0))}, 80).plain
-    first, second = table.splitlines()[2:]
-    assert "█" in first and "█" not in second
+def test_bars_show_how_much_a_word_speaks_against_a_label() -> None:
+    """Of 4 for it and 2 against it: a whole bar and half a bar."""
+    table = explanations_table({"a": explanation("a", term("x", 4.0), against=(term("y", -2.0),))}, 80).plain
+    lines = {line.split()[1]: line.count("█") for line in table.splitlines() if "█" in line}
+    assert lines["x"] == pytest.approx(2 * lines["y"], abs=1) and lines["y"] > 5
 
 
 def live(width: int, height: int) -> tuple[LiveTable, Console]:
@@ -118,7 +234,7 @@ def test_live_table_shows_progress_and_moves() -> None:
     table.update(snapshot(swapped, tests=200, planned=200))
     lines = drawn(table, console)
     assert "▲1" in lines[2] and "bad" in lines[2] and "▼1" in lines[3] and "new" in lines[4]
-    assert lines[-2].startswith(" 50%") and "200 of 400 tests" in lines[-1] and "0 of 2 settled" in lines[-1]
+    assert lines[-2].startswith(" 50%") and "200 of 400 tests" in lines[-1] and "1 of 2 settled" in lines[-1]
 
 
 def test_arrows_last_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +242,8 @@ def test_arrows_last_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "monotonic", lambda: now[0])
     table, console = live(80, 24)
     swapped = two_labels()
-    swapped["negative"] = replace(swapped["negative"], terms=swapped["negative"].terms[::-1])
+    three = [replace(one, driver=True) for one in swapped["negative"].terms[::-1]]
+    swapped["negative"] = replace(swapped["negative"], terms=tuple(three))
     for moment, view in [(0.0, two_labels()), (1.0, swapped), (2.0, swapped)]:
         now[0] = moment
         table.update(snapshot(view))
@@ -168,22 +285,64 @@ def test_progress_lines_are_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
         )
     written = stream.getvalue().splitlines()
     assert len(written) == 2
-    assert written[0] == "anchorscope: 50 of 350 tests, 0:05, 100 texts/s, at most 0:30 left, 0 of 2 settled"
+    assert written[0] == "anchorscope: 50 of 350 tests, 0:05, 100 texts/s, at most 0:30 left, 1 of 2 settled"
 
 
 def test_document_with_its_anchors_marked() -> None:
-    words = (LocalAnchor("A", (0, 1), False, True, 5, 10, 0.0), LocalAnchor("great", (2, 7), True, False, 49, 50, 0.2))
-    table = local_table(
-        LocalExplanation("A great film", "positive", {"negative": 0.1, "positive": 0.9}, words), 60
-    ).plain
+    words = (
+        LocalWord("A", (0, 1), 0.0, 0.1, anchor=False, decided=True, agreements=5, samples=10),
+        LocalWord("great", (2, 7), 1.0, 0.1, anchor=True, decided=False, agreements=49, samples=50),
+    )
+    table = local_table(document(words, "anchor"), 60).plain
     assert table.splitlines()[:2] == ["positive · probability 0.900", "A [great] film"]
     assert "●?" in table and "49/50" in table
+
+
+def document(words: tuple[LocalWord, ...], score: str) -> LocalExplanation:
+    return LocalExplanation("A great film", "positive", {"negative": 0.1, "positive": 0.9}, score, words)
+
+
+def test_document_with_the_effects_of_its_words() -> None:
+    """0.9 - 0.6 is 0.3: without "great" another label is more probable. 0.1 is less than a quarter of 0.6."""
+    words = (
+        LocalWord("A", (0, 1), 0.1, 0.0),
+        LocalWord("great", (2, 7), 0.6, 0.0),
+        LocalWord("film", (8, 12), -0.2, 0.0),
+    )
+    drawn = local_table(document(words, "occlusion"), 80)
+    text, legend, _, _, first, second, third = drawn.plain.splitlines()[1:]
+    assert text == "A [great] ‹film›" and legend.startswith("[for positive]  ‹against it›")
+    assert "+0.100" in first and "+0.600 flips 0.300" in second and "-0.200" in third and "1.100" in third
+    assert second.index("█") > second.index("│") and third.index("█") < third.index("│")
+    styles = {drawn.plain[span.start : span.end].strip(): str(span.style) for span in drawn.spans}
+    assert styles["[great]"] == "bold blue" and styles["‹film›"] == "bold dark_orange"
+
+
+def test_an_effect_within_its_noise_is_not_marked() -> None:
+    """0.2 is not beyond two deviations of 0.1, and of an unknown noise nobody knows."""
+    words = (
+        LocalWord("A", (0, 1), 0.2, 0.1),
+        LocalWord("great", (2, 7), 0.3, 0.1),
+        LocalWord("film", (8, 12), 0.9, float("nan")),
+    )
+    table = local_table(document(words, "banzhaf"), 60).plain
+    assert table.splitlines()[1] == "A [great] film"
+    assert "± 0.200" in table and "± unknown" in table and "flips" not in table
+
+
+def test_a_long_word_and_a_hostile_one_stay_within_the_lines() -> None:
+    text = f"{'x' * 100} \x1b[31m"
+    table = local_table(
+        LocalExplanation(text, "a", {"a": 1.0}, "occlusion", (LocalWord(text[:100], (0, 100), 0.1, 0.0),)), 40
+    )
+    assert max(line.cell_len for line in table.split("\n")) <= 40 and "\x1b" not in table.plain
+    assert table.plain.count("x") >= 100
 
 
 def test_csv_escapes_formulas_but_not_numbers() -> None:
     table = flat.to_csv({"=cmd()": explanation("=cmd()", term("@sum", -1.0))})
     row = table.splitlines()[1]
-    assert row.startswith("'=cmd(),1,'@sum,-1.0,-1.0,")
+    assert row.startswith("'=cmd(),1,'@sum,'@sum,-1.0,-1.0,")
 
 
 def test_markdown_keeps_its_columns() -> None:
@@ -191,13 +350,20 @@ def test_markdown_keeps_its_columns() -> None:
     assert "| a\\|b&lt;i&gt; | 1 | x |" in table
 
 
+def test_markdown_has_the_line_and_the_list_against() -> None:
+    rows = [line.split(" | ") for line in flat.to_markdown({"positive": two_labels()["positive"]}).splitlines()[2:]]
+    assert [row[2] for row in rows] == [
+        *("太好", "iPhone", f"*{NOT_TOLD_APART}*", "🎉", "*against positive*", "dull"),
+    ]
+
+
+def test_markdown_has_the_note_of_a_race_without_drivers() -> None:
+    none = explanation("ham", term("x", 1.0, driver=False), regret=0.2, note="No word | is told apart.")
+    assert flat.to_markdown({"ham": none}).splitlines()[2:] == [
+        "| ham |  | *No word \\| is told apart.* |  |  |  |  |  |  |"
+    ]
+
+
 def test_json_has_no_infinities() -> None:
     odd = replace(term("too", 2.0), interval=(float("-inf"), float("inf")))
     assert '"low": null' in flat.to_json({"a": explanation("a", odd)})
-
-
-def test_block_shows_as_many_terms_as_asked() -> None:
-    from anchorscope.report.table import Layout
-
-    layout = Layout(width=80, term=10, intervals=False, members=False)
-    assert len(block(two_labels()["negative"], layout, "cyan", n_terms=2)) == 4

@@ -21,7 +21,7 @@ from anchorscope.cli.inputs import (
     given_settings,
     given_training,
 )
-from anchorscope.cli.watch import print_table, say, show_kept, waiting, watch
+from anchorscope.cli.watch import hidden_words, print_table, say, show_kept, waiting, watch
 from anchorscope.errors import InputError, ModelError
 from anchorscope.estimate import estimate
 from anchorscope.explainer import Explainer
@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = options.add_documents(parser)
     group.add_argument("--document", metavar="TEXT", help="explain this one text instead: what each word does in it")
     options.add_model(parser)
-    options.add_view(parser)
+    options.add_hiding(options.add_view(parser))
     options.add_tests(parser)
     options.add_filters(parser)
     group = options.add_budgets(parser)
@@ -71,6 +71,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
 
     settings = given_settings(given)
+    hidden_words(given, is_table="json" not in given and "stream" not in given)
     folder = given.get("out")
     resume = "resume" in given
     if resume and folder is None:

@@ -97,13 +97,23 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--perturbator", metavar="P", help=PLUGS["perturbator"])
 
 
-def add_view(parser: argparse.ArgumentParser) -> None:
-    """What is shown of what was found."""
+def add_view(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """What is shown of what was found; the group, for what a command has besides."""
     group = parser.add_argument_group("what to show")
     group.add_argument("--label", action="append", metavar="L", help="this label only (repeatable)")
     group.add_argument("--top-k", type=int, metavar="K", help="terms a label")
     group.add_argument("--aggregation", metavar="G", help=PLUGS["aggregation"])
     group.add_argument("--alpha", type=float, metavar="X", help="the share of anchors that pr expects")
+    return group
+
+
+def add_hiding(group: argparse._ArgumentGroup) -> None:
+    """What a table does not show; no score and no rank depends on it."""
+    group.add_argument(
+        "--hide-function-words",
+        action="store_true",
+        help="leave words such as of and the out of the table; a line names them with their ranks",
+    )
 
 
 def add_tests(parser: argparse.ArgumentParser) -> None:

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from anchorscope.cli import options
-from anchorscope.cli.watch import print_table
-from anchorscope.errors import UnknownNameError
+from anchorscope.cli.watch import hidden_words, print_table, say_names
+from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.explanations import explanation
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.report import flat
 from anchorscope.report.table import explanations_table
 from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.forecasts import LEVEL
 from anchorscope.settings import Settings
 from anchorscope.types import Explanation
 
@@ -34,7 +35,7 @@ EPILOG = "What is not given is as the run had it."
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
-    options.add_view(parser)
+    options.add_hiding(options.add_view(parser))
     parser.add_argument("--format", metavar="F", help="table, csv, md or json (table)")
 
 
@@ -44,11 +45,14 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     form = given.get("format", "table")
     if form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)
+    hide = hidden_words(given, is_table=form == "table")
     with closing(RunReader(given["run"])) as finished:
         settings = _settings(finished, given)
         explanations = _explanations(finished, settings, _labels(finished, given))
+        is_estimate = finished.is_race and aggregation(settings.aggregation).can_race
     if form == "table":
-        print_table(lambda width: explanations_table(explanations, width), output)
+        print_table(lambda width: explanations_table(explanations, width, hide=hide), output)
+        say_names(given, settings.to_dict(), LEVEL if is_estimate else 1.0)
     elif form == "csv":
         output.write(flat.to_csv(explanations))
     elif form == "md":
@@ -64,6 +68,11 @@ def _settings(finished: RunReader, given: Mapping[str, Any]) -> Settings:
     asked = {name: given[name] for name in ("aggregation", "alpha", "top_k") if name in given}
     values = {**finished.meta["settings"], **asked, "filter": "none"}
     wanted = aggregation(values["aggregation"])
+    if wanted.reads == "verdicts" and not finished.tests_anchors:
+        raise InputError(
+            "This run tested no anchors, so it cannot count them: run explain with --preset paper-optimised, or with "
+            f"--aggregation {wanted.name}."
+        )
     if not wanted.can_race:
         values["strategy"] = "scan"
     if not wanted.is_graded:

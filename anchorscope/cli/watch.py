@@ -15,11 +15,14 @@ from anchorscope import registry
 from anchorscope.errors import InputError, ModelError, StorageError
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.json_lines import JsonLines
+from anchorscope.report.lists import NOTHING_HIDDEN
+from anchorscope.report.page import FILE as REPORT
 from anchorscope.report.page import write_report
-from anchorscope.report.table import WIDTH, counted, result_table, safe
+from anchorscope.report.table import WIDTH, counted, names_lines, result_table, safe
 from anchorscope.report.terminal import LiveTable, ProgressLines, clock
 from anchorscope.result import Result
 from anchorscope.run import Run
+from anchorscope.text.words import function_words
 from anchorscope.types import Reporter, Snapshot
 
 INTERRUPTED = 130
@@ -70,7 +73,24 @@ def show(result: Result, given: Mapping[str, Any], output: TextIO) -> None:
     if "json" in given:
         output.write(result.to_json())
     elif "stream" not in given:
-        print_table(lambda width: result_table(result, width), output)
+        hide = hidden_words(given, is_table=True)
+        print_table(lambda width: result_table(result, width, hide=hide), output)
+        say_names(given, result.settings, result.interval_level)
+
+
+def hidden_words(given: Mapping[str, Any], *, is_table: bool) -> frozenset[str]:
+    """The words that the table is not to show; where there is none, they are asked for in vain."""
+    if "hide_function_words" not in given:
+        return NOTHING_HIDDEN
+    if not is_table:
+        raise InputError("--hide-function-words is a view of the table, which other formats are not: leave it out.")
+    return function_words()
+
+
+def say_names(given: Mapping[str, Any], settings: Mapping[str, Any], level: float) -> None:
+    """With --verbose, what each number of the table is."""
+    if "verbose" in given:
+        say(given, "\n".join(["", *names_lines(settings, level, WIDTH)]))
 
 
 def show_kept(result: Result, folder: Path, given: Mapping[str, Any], output: TextIO) -> None:
@@ -139,7 +159,8 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
     told = [
         f"{'Interrupted after' if interrupted else 'Done in'} {clock(cost.seconds)}: "
         f"{counted(result.documents['usable'], 'document')}, {counted(cost.tests, 'test')}, "
-        f"{counted(cost.samples, 'sample')}, {counted(cost.predictor_texts, 'text')} for the model."
+        + (f"{counted(cost.samples, 'sample')}, " if cost.samples else "")
+        + f"{counted(cost.predictor_texts, 'text')} for the model."
     ]
     told += [f"Left out: {counted(n, 'document')} ({reason})." for reason, n in skipped.items()]
     if cost.undecided:
@@ -148,5 +169,5 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
         go_on = "give the same command again with --resume" if folder else "a run with --out can be resumed"
         told.append(f"At most {counted(last.tests_planned, 'test')} left: {go_on}.")
     if folder:
-        told.append(f"Kept in {folder}: try anchorscope top {folder} --aggregation sq.")
+        told.append(f"Kept in {folder}: open {folder / REPORT}, or try anchorscope top {folder} --top-k 40.")
     return told

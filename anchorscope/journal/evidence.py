@@ -83,7 +83,8 @@ def _shown(collection: Collection, snapshot: Snapshot) -> list[tuple[int, int]]:
         (rank, label, numbers[term.term])
         for label, name in enumerate(collection.labels)
         if name in snapshot.explanations
-        for rank, term in enumerate(snapshot.explanations[name].terms)
+        for terms in (snapshot.explanations[name].terms, snapshot.explanations[name].against)
+        for rank, term in enumerate(terms)
     ]
     return [(label, term) for _, label, term in sorted(ranked)]
 

@@ -36,7 +36,7 @@ from anchorscope.journal.opening import open_for_reading
 from anchorscope.planning.plan import priorities
 from anchorscope.scoring.forecasts import RunningSums
 from anchorscope.scoring.tally import Tally
-from anchorscope.settings import Settings
+from anchorscope.settings import Settings, score_tests_anchors
 from anchorscope.types import Cost
 
 
@@ -95,6 +95,11 @@ class RunReader:
         self._counted_verdicts().add_to(sums)
         sums.placebo[:] = self._placebo()
         return sums
+
+    @property
+    def tests_anchors(self) -> bool:
+        """Whether the local score tests for anchors, so that there are some to count."""
+        return score_tests_anchors(str(self.settings.score))
 
     @property
     def is_race(self) -> bool:
@@ -207,6 +212,12 @@ class RunReader:
         """All that was measured in one document, in the order of terms; the empty anchor comes first."""
         rows = self._rows[self._rows["document"] == document]
         return rows[np.lexsort((rows["ordinal"], rows["term"]))]
+
+    @defensive
+    def measured_of(self, term: int) -> Rows:
+        """All that was measured of one term, in the order of documents; of the documents of all labels."""
+        rows = self._rows[self._rows["term"] == term]
+        return rows[np.lexsort((rows["ordinal"], rows["document"]))]
 
     @defensive
     def evidence(self) -> list[tuple[int, int, int, int, bool, str, bool, bool]]:

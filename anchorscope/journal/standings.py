@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope import registry
 from anchorscope.explanations import Shown
 from anchorscope.journal.reader import RunReader
 from anchorscope.scoring import bounds
@@ -71,7 +70,7 @@ class Standings:
             scores=self.scores(aggregation),
             standing=self.standing(aggregation),
             aggregation=aggregation,
-            tests_anchors=registry.resolve("score", str(self._settings.score)).tests_anchors,
+            tests_anchors=self._run.tests_anchors,
             n_documents=np.rint(asked * (in_all / n_asked)).astype(np.int64),
             n_asked=asked,
             n_robust=self._run.robust_per_label(),

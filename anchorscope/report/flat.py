@@ -6,10 +6,11 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from anchorscope.report.lists import NOT_TOLD_APART, has_list
 from anchorscope.report.table import safe
 from anchorscope.result import rows
 from anchorscope.types import Explanation
@@ -29,11 +30,34 @@ def to_csv(explanations: Mapping[str, Explanation]) -> str:
 
 
 def to_markdown(explanations: Mapping[str, Explanation]) -> str:
-    """A table in Markdown."""
+    """A table in Markdown: drivers, a line, what is not told apart, and what speaks against the label."""
     names = ("label", "rank", "term", "score", "low", "high", "anchors", "tested", "occurrences")
     lines = ["| " + " | ".join(names) + " |", "|" + "|".join("---" for _ in names) + "|"]
-    lines += ["| " + " | ".join(_markdown(row[name]) for name in names) + " |" for row in rows(explanations)]
+    for label, explanation in explanations.items():
+        lines += _markdown_lines({label: explanation}, names)
     return "\n".join(lines) + "\n"
+
+
+def _markdown_lines(explanations: Mapping[str, Explanation], names: Sequence[str]) -> Iterator[str]:
+    """The rows of one label, and between them what divides them."""
+    ((label, explanation),) = explanations.items()
+    if explanation.note:
+        yield _divider(label, explanation.note, names)
+    part = "drivers"
+    for row in rows(explanations):
+        if row["side"] == "for" and not has_list(explanation):
+            continue
+        now = f"against {label}" if row["side"] == "against" else "drivers" if row["driver"] else NOT_TOLD_APART
+        if now != part:
+            part = now
+            yield _divider(label, part, names)
+        values = {**row, "term": row["written"]}
+        yield "| " + " | ".join(_markdown(values[name]) for name in names) + " |"
+
+
+def _divider(label: str, told: str, names: Sequence[str]) -> str:
+    cells = {"label": _markdown(label), "term": f"*{_markdown(told)}*"}
+    return "| " + " | ".join(cells.get(name, "") for name in names) + " |"
 
 
 def to_json(explanations: Mapping[str, Explanation], **about: Any) -> str:
@@ -52,6 +76,8 @@ def cell(value: Any) -> Any:
 
 
 def _markdown(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, float):
         return f"{value:.6g}"
     return escape(safe(str(value)), quote=False).replace("\\", "\\\\").replace("|", "\\|")

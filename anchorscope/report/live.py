@@ -24,6 +24,7 @@ from anchorscope.asking.budget import Budget
 from anchorscope.errors import AnchorscopeError, RunFolderError
 from anchorscope.local import explain_document, tested_positions
 from anchorscope.report import view
+from anchorscope.report.texts import utf16
 from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.types import Cost, LocalScore, Perturbator, Predictor, Snapshot
@@ -63,12 +64,12 @@ class Trial:
         self._settings = settings
         self._made: LocalScore | None = None
 
-    def answer(self, text: str, *, anchors: bool) -> dict[str, Any]:
-        """The prediction and, if asked for, the test of every word; places as JavaScript counts them."""
-        if anchors and len(tested_positions(text)) > MOST_WORDS:
+    def answer(self, text: str, *, words: bool) -> dict[str, Any]:
+        """The prediction and, if asked for, what every word does; places as JavaScript counts them."""
+        if words and len(tested_positions(text)) > MOST_WORDS:
             raise AnchorscopeError(f"Words are tested in texts of up to {MOST_WORDS} words.")
-        found = explain_document(text, self._predictor, self._score() if anchors else None, self._settings.tau)
-        units = view.utf16(text)
+        found = explain_document(text, self._predictor, self._score() if words else None, self._settings.tau)
+        units = utf16(text)
         return {
             "label": found.label,
             "probabilities": {name: round(p, 6) for name, p in found.probabilities.items()},
@@ -76,8 +77,8 @@ class Trial:
                 {
                     "start": int(units[word.span[0]]),
                     "end": int(units[word.span[1]]),
-                    "effect": word.effect,
-                    "deviation": word.deviation,
+                    "effect": view.finite(word.effect),
+                    "deviation": view.finite(word.deviation),
                     "anchor": word.anchor,
                     "agreements": word.agreements,
                     "samples": word.samples,
@@ -146,7 +147,7 @@ class LiveRun:
         """Pause, resume or stop, after the round in flight."""
         self._asked.put(lambda: self._control(action))
 
-    def ask(self, text: str, *, anchors: bool) -> Future[dict[str, Any]]:
+    def ask(self, text: str, *, words: bool) -> Future[dict[str, Any]]:
         """What the model says of a text, when the round in flight is over."""
         future: Future[dict[str, Any]] = Future()
         trial = self._trial
@@ -158,7 +159,7 @@ class LiveRun:
             if not future.set_running_or_notify_cancel():
                 return
             try:
-                future.set_result(trial.answer(text, anchors=anchors))
+                future.set_result(trial.answer(text, words=words))
             except BaseException as error:  # whatever a model raises, its thread goes on
                 future.set_exception(error)
 

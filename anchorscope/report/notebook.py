@@ -3,19 +3,23 @@
     from anchorscope.report.notebook import watch
     last = watch(explainer.stream(texts))
 
+    HTML(html(result.explanations, level=result.interval_level, hide_function_words=True))
+
 Every text is escaped; there are no styles but those on the elements themselves, as notebooks sanitise what they show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from math import isfinite
 from typing import Any
 
 from anchorscope.errors import InputError, MissingPackageError
+from anchorscope.report.lists import NOT_TOLD_APART, NOTHING_HIDDEN, Row, listed, standing
 from anchorscope.report.table import safe
+from anchorscope.text.words import function_words
 from anchorscope.types import Explanation, Snapshot, Term
 
 COLOURS = ("#0067a3", "#c25400", "#007a5a", "#a8457c", "#8a6a00", "#4a5a9e")
@@ -24,16 +28,29 @@ COLOURS = ("#0067a3", "#c25400", "#007a5a", "#a8457c", "#8a6a00", "#4a5a9e")
 _QUIET = "opacity:.65;font-size:90%"
 
 
-def html(explanations: Mapping[str, Explanation], *, level: float) -> str:
-    """The labels side by side, where there is room: ranked bars with whiskers at the level of the intervals."""
-    terms = [term for explanation in explanations.values() for term in explanation.terms]
+def html(explanations: Mapping[str, Explanation], *, level: float, hide_function_words: bool = False) -> str:
+    """The labels side by side, where there is room: ranked bars with whiskers at the level of the intervals.
+
+    Function words can be hidden: no score and no rank changes, and a line names them.
+    """
+    hide = function_words() if hide_function_words else NOTHING_HIDDEN
+    terms = [term for explanation in explanations.values() for _, term in listed(explanation, hide).rows]
     scale = _scale(terms)
     blocks = "".join(
-        _block(explanation, COLOURS[i % len(COLOURS)], scale) for i, explanation in enumerate(explanations.values())
+        _block(explanation, COLOURS[i % len(COLOURS)], scale, hide)
+        for i, explanation in enumerate(explanations.values())
     )
-    whiskers = f"Whiskers: {level:.0%} intervals." if level < 1 else "Whiskers: what the score can still become."
-    note = f'<div style="{_QUIET}">{whiskers}</div>' if any(_is_open(term) for term in terms) else ""
-    return f'<div style="display:flex;flex-wrap:wrap;gap:8px 40px">{blocks}</div>{note}'
+    return f'<div style="display:flex;flex-wrap:wrap;gap:8px 40px">{blocks}</div>{_legend(terms, level)}'
+
+
+def _legend(terms: Sequence[Term], level: float) -> str:
+    """What the bars, whiskers and columns say."""
+    told = []
+    if any(_is_open(term) for term in terms):
+        told.append(f"Whiskers: {level:.0%} intervals." if level < 1 else "Whiskers: what the score can still become.")
+    if any(term.membership is not None for term in terms):
+        told.append("Member: the probability of being among the top terms.")
+    return f'<div style="{_QUIET}">{" ".join(told)}</div>' if told else ""
 
 
 def watch(snapshots: Iterable[Snapshot]) -> Snapshot:
@@ -54,41 +71,58 @@ def watch(snapshots: Iterable[Snapshot]) -> Snapshot:
     return last
 
 
-def _block(explanation: Explanation, colour: str, scale: float) -> str:
-    about = [f"{explanation.documents:,} documents"]
-    if explanation.robust:
-        about.append(f"{explanation.robust:,} robust")
-    if explanation.regret is not None:
-        about.append(f"regret {explanation.regret:.1%}")
-    about.append("settled" if explanation.settled else "not settled")
+def _block(explanation: Explanation, colour: str, scale: float, hide: Collection[str]) -> str:
+    shown = listed(explanation, hide)
     head = (
         f'<div style="border-bottom:2px solid {colour};margin-bottom:4px"><b style="color:{colour}">'
-        f'<bdi>{_text(explanation.label)}</bdi></b> <span style="{_QUIET}">{" · ".join(about)}</span></div>'
+        f'<bdi>{_text(explanation.label)}</bdi></b> <span style="{_QUIET}">{" · ".join(standing(explanation))}</span>'
+        "</div>"
     )
     note = f'<div style="{_QUIET}">{_text(explanation.note)}</div>' if explanation.note else ""
-    rows = "".join(_row(rank, term, colour, scale) for rank, term in enumerate(explanation.terms, start=1))
+    rows = "".join(_row(row, colour, scale) for row in shown.drivers)
+    if shown.below:
+        rows += _line(f"{NOT_TOLD_APART}:")
+    rows += "".join(_row(row, "#888", scale) for row in shown.below)
+    if shown.against:
+        rows += _line(f"against {explanation.label}:")
+    rows += "".join(_row(row, colour, scale) for row in shown.against)
+    if shown.hidden:
+        rows += _line(shown.hidden)
     columns = "".join(
         f'<th style="padding:1px 6px;text-align:{side};font-weight:normal;{_QUIET}">{name}</th>'
-        for name, side in (("#", "right"), ("term", "left"), ("", "left"), ("score", "right"), ("", "right"))
+        for name, side in _columns(shown.rows)
     )
-    table = f"<table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>"
+    table = f"<table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>" if shown.rows else ""
     return f'<div style="min-width:340px">{head}{note}{table}</div>'
 
 
-def _row(rank: int, term: Term, colour: str, scale: float) -> str:
+def _columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """The names of the columns, and to which side they stand."""
+    counts = "anchors/tested" if any(term.anchors is not None for _, term in rows) else "tested/of"
+    right = ("score", "member", counts)
+    return [("#", "right"), ("term", "left"), ("", "left"), *((name, "right") for name in right)]
+
+
+def _line(text: str) -> str:
+    """A line between the rows."""
+    style = f"padding:4px 6px;text-align:left;font-style:italic;{_QUIET}"
+    return f'<tr><td colspan="6" style="{style}">{_text(text)}</td></tr>'
+
+
+def _row(row: Row, colour: str, scale: float) -> str:
+    rank, term = row
     bar = (
         f'<div style="position:relative;width:160px;height:12px">'
-        f'<div style="position:absolute;inset:0 auto 0 0;width:{_share(term.score, scale)};background:{colour};'
+        f'<div style="position:absolute;inset:0 auto 0 0;width:{_share(abs(term.score), scale)};background:{colour};'
         f'opacity:.4;border-radius:0 3px 3px 0"></div>{_whisker(term, colour, scale)}</div>'
     )
+    written = f"<bdi>{_text(term.written)}</bdi>"
     cells = (
         (str(rank), f"text-align:right;{_QUIET}"),
-        (
-            f"<b><bdi>{_text(term.written)}</bdi></b>" if term.driver else f"<bdi>{_text(term.written)}</bdi>",
-            "text-align:left",
-        ),
+        (f"<b>{written}</b>" if term.driver else written, "text-align:left"),
         (bar, "text-align:left"),
         (f"{term.score:.3g}", "text-align:right"),
+        ("" if term.membership is None or term.score < 0 else f"{term.membership:.0%}", "text-align:right"),
         (_counts(term), f"text-align:right;{_QUIET}"),
     )
     drawn = "".join(f'<td style="padding:1px 6px;{style}">{cell}</td>' for cell, style in cells)
@@ -98,14 +132,15 @@ def _row(rank: int, term: Term, colour: str, scale: float) -> str:
 def _counts(term: Term) -> str:
     """Anchors of those tested; or, where none are looked for, how many were tested."""
     if term.anchors is None:
-        return f"{term.tested:,} of {term.occurrences:,} tested"
-    return f"{term.anchors:,} of {term.tested:,}"
+        return f"{term.tested:,}/{term.occurrences:,}"
+    return f"{term.anchors:,}/{term.tested:,}"
 
 
 def _whisker(term: Term, colour: str, scale: float) -> str:
     if not _is_open(term):
         return ""
-    low, high = (max(0.0, min(1.0, end / scale)) for end in term.interval)
+    sign = -1 if term.score < 0 else 1  # against a label, bars and whiskers show how much
+    low, high = sorted(max(0.0, min(1.0, sign * end / scale)) for end in term.interval)
     return (
         f'<div style="position:absolute;top:3px;height:6px;left:{low:.1%};width:{high - low:.1%};box-sizing:border-box;'
         f"border:solid {colour};border-width:0 1.5px;background:linear-gradient({colour},{colour}) center/100% 1.5px "
@@ -121,7 +156,7 @@ def _is_open(term: Term) -> bool:
 def _scale(terms: Iterable[Term]) -> float:
     """The end of the bars: the farthest whisker, unless it is far behind the longest bar."""
     longest = max((abs(term.score) for term in terms), default=0.0) or 1.0
-    farthest = max((term.interval[1] for term in terms if _is_open(term)), default=0.0)
+    farthest = max((abs(end) for term in terms if _is_open(term) for end in term.interval), default=0.0)
     return min(max(longest, farthest), 2 * longest)
 
 

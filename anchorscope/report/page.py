@@ -14,7 +14,8 @@ from pathlib import Path
 
 from anchorscope.errors import StorageError
 from anchorscope.files import refuse_foreign, write_whole
-from anchorscope.report.view import embed, page_data
+from anchorscope.report.texts import embed
+from anchorscope.report.view import page_data
 
 FILE = "report.html"
 
@@ -22,6 +23,7 @@ SCRIPTS = (
     "scores.js",
     "dom.js",
     "state.js",
+    "effects.js",
     "words.js",
     "term.js",
     "documents.js",

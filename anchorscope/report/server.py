@@ -43,10 +43,10 @@ ASSETS = {name: TYPES[Path(name).suffix] for name in (*page.SCRIPTS, page.STYLE)
 
 
 class Question(BaseModel):
-    """A text to try."""
+    """A text to try; with ``words``, what each of them does."""
 
     text: str = Field(max_length=LONGEST_TEXT)
-    anchors: bool = False
+    words: bool = False
 
 
 class Wish(BaseModel):
@@ -136,7 +136,7 @@ def _questions(live: LiveRun) -> APIRouter:
 
     @router.post("/try")
     async def try_it(question: Question, request: Request) -> dict[str, Any]:
-        answer = asyncio.wrap_future(live.ask(question.text, anchors=question.anchors))
+        answer = asyncio.wrap_future(live.ask(question.text, words=question.words))
         try:
             return await _while_somebody_waits(answer, request)
         except AnchorscopeError as error:

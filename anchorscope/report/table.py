@@ -1,9 +1,13 @@
 """Terms as lines of text: the one layout behind the live table and the final one.
 
-    positive · 2,158 documents, 598 robust · settled
-      #  term          score                        anchors/tested
-      1  performances  ██████████████████  0.00190           55/65
-      2  film          ████████████████▌   0.00175         136/341
+    positive · 2,158 documents · regret 1.2% · settled
+      #  term          score                           tested/of
+      1  performances  ██████████████████     5.5           2/64
+      2  best          ████████████████▌      5.1           2/75
+      not told apart from other words at this budget:
+      3  camera        ▎                      0.1           2/40
+      against positive:
+      1  bad           ███████████████▏      -4.9           2/51
 
 A label is a block of lines of one width, so blocks stand side by side where there is room. Widths are counted in
 terminal cells: an emoji or a Chinese character takes two.
@@ -15,13 +19,17 @@ change colours or turn the direction of writing is shown as a replacement charac
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
 
 import regex
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from anchorscope.report.lists import NOT_TOLD_APART, NOTHING_HIDDEN, Row, listed, standing
+from anchorscope.report.names import explained_names
 from anchorscope.result import Result
 from anchorscope.types import Explanation, Term
 
@@ -50,23 +58,32 @@ Moves = Mapping[tuple[str, str], int | None]
 """How many ranks a (label, term) has risen of late; None where it is new in the list."""
 
 _UNSAFE = regex.compile(r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d\U000e0020-\U000e007f]]", regex.V1)
-NOT_TOLD_APART = "  below: not told apart from any other word"
-
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 
-def result_table(result: Result, width: int = WIDTH) -> Text:
-    """The top terms of every label, as the end of a run shows them; ``.plain`` has no colours."""
-    return explanations_table(result.explanations, width)
+def result_table(result: Result, width: int = WIDTH, *, hide: Collection[str] = NOTHING_HIDDEN) -> Text:
+    """The top terms of every label, as the end of a run shows them; ``.plain`` has no colours.
+
+    ``hide`` are terms that are named in a line instead.
+    """
+    return explanations_table(result.explanations, width, hide=hide)
 
 
-def explanations_table(explanations: Mapping[str, Explanation], width: int = WIDTH) -> Text:
+def explanations_table(
+    explanations: Mapping[str, Explanation], width: int = WIDTH, *, hide: Collection[str] = NOTHING_HIDDEN
+) -> Text:
     """The blocks of all labels, as many side by side as fit."""
-    terms = [term for e in explanations.values() for term in (*e.terms, *e.against)]
+    terms = [term for e in explanations.values() for _, term in listed(e, hide).rows]
     across, each = columns(len(explanations), width)
     layout = Layout.of(terms, each)
-    blocks = [block(e, layout, colour) for e, colour in zip(explanations.values(), colours())]
+    blocks = [block(e, layout, colour, hide=hide) for e, colour in zip(explanations.values(), colours())]
     return Text("\n").join(side_by_side(blocks, across, each))
+
+
+def names_lines(settings: Mapping[str, Any], level: float, width: int) -> list[str]:
+    """What each column and figure says, a paragraph each."""
+    named = explained_names(settings, level).items()
+    return [line for name, told in named for line in wrap(f"{name}: {told}", width, subsequent_indent="  ")]
 
 
 def columns(n_blocks: int, width: int) -> tuple[int, int]:
@@ -122,36 +139,52 @@ class Layout:
 
 
 def block(
-    explanation: Explanation, layout: Layout, colour: str, *, n_terms: int | None = None, moves: Moves | None = None
+    explanation: Explanation,
+    layout: Layout,
+    colour: str,
+    *,
+    hide: Collection[str] = NOTHING_HIDDEN,
+    moves: Moves | None = None,
 ) -> list[Text]:
-    """The lines of one label: who it is, a header, and a line a term."""
-    lines = [_title(explanation, layout.width, colour)]
+    """The lines of one label: who it is, drivers, what is not told apart, what speaks against it, what is hidden."""
+    shown = listed(explanation, hide)
+    scores = [abs(term.score) for _, term in shown.rows]
+    scale = Scale(max(scores, default=0.0) or 1.0, _decimals(scores), (explanation.label, moves or {}))
+    lines = _title(explanation, layout.width, colour)
     if explanation.note:
-        lines.append(Text(fit(safe(explanation.note), layout.width), "italic"))
-    terms = explanation.terms[:n_terms]
-    if terms:
+        lines += _sentence(explanation.note, layout.width, indent="")
+    if shown.rows:
         lines.append(_header(layout))
-    against = explanation.against[: max(0, n_terms - len(terms))] if n_terms is not None else explanation.against
-    scores = [abs(term.score) for term in (*terms, *against)]
-    decimals = _decimals(scores)
-    reach = max(scores, default=0.0) or 1.0
-    below = False
-    for rank, term in enumerate(terms, start=1):
-        if not term.driver and not below:
-            below = True
-            lines.append(_line_below(rank > 1, layout.width))
-        move = (moves or {}).get((explanation.label, term.term), 0)
-        lines.append(_term_line(rank, move, term, term.score / reach, layout, decimals, "dim" if below else colour))
-    if against:
-        lines.append(Text(fit("  against it:", layout.width), "dim italic"))
-    for rank, term in enumerate(against, start=1):
-        lines.append(_term_line(rank, 0, term, -term.score / reach, layout, decimals, "dim"))
+    lines += [_term_line(row, layout, scale, colour) for row in shown.drivers]
+    if shown.below:
+        lines += _sentence(f"{NOT_TOLD_APART}:", layout.width)
+    lines += [_term_line(row, layout, scale, "dim") for row in shown.below]
+    if shown.against:
+        lines += _sentence(f"against {explanation.label}:", layout.width)
+    lines += [_term_line(row, layout, scale, colour, against=True) for row in shown.against]
+    if shown.hidden:
+        lines += _sentence(shown.hidden, layout.width)
     return lines
 
 
-def _line_below(is_first: bool, width: int) -> Text:
-    """What is not told apart from any other word stands below this."""
-    return Text(fit(NOT_TOLD_APART if is_first else f"{NOT_TOLD_APART} (yet)", width), "dim italic")
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the terms of a block share: the score of a full bar, digits behind the point, and who has moved."""
+
+    full: float
+    decimals: int
+    moved: tuple[str, Moves]
+
+    def move(self, term: Term) -> int | None:
+        """How many ranks a term has risen."""
+        label, moves = self.moved
+        return moves.get((label, term.term), 0)
+
+
+def _sentence(text: str, width: int, indent: str = "  ") -> list[Text]:
+    """A sentence between the rows, in as many lines as it takes."""
+    lines = wrap(safe(text), width, initial_indent=indent, subsequent_indent=indent)
+    return [Text(fit(line, width), "dim italic") for line in lines]
 
 
 def side_by_side(blocks: Sequence[Sequence[Text]], across: int, width: int) -> list[Text]:
@@ -196,20 +229,17 @@ def bar(share: float, width: int) -> str:
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).ljust(width)
 
 
-def _title(explanation: Explanation, width: int, colour: str) -> Text:
-    told = counted(explanation.documents, "document")
-    if explanation.asked < explanation.documents:
-        told = f"about {told}, {explanation.asked:,} asked about"
-    if explanation.robust:
-        told += f", {'about ' if explanation.robust_of < explanation.documents else ''}{explanation.robust:,} robust"
-    if explanation.regret:
-        told += f" · regret {explanation.regret:.1%}"
-    if explanation.settled and explanation.terms:
-        told += " · settled"
-    label = safe(explanation.label)
-    line = Text.assemble((label, f"bold {colour}"), (f" · {told}", "dim"))
-    line.truncate(width, overflow="ellipsis", pad=True)
-    return line
+def _title(explanation: Explanation, width: int, colour: str) -> list[Text]:
+    """The label and where it stands; what has no room beside it goes to a line of its own."""
+    label = fit(safe(explanation.label), width).rstrip()
+    lines = [Text.assemble((label, f"bold {colour}"))]
+    for part in standing(explanation):
+        if lines[-1].cell_len + 3 + cell_len(part) > width:
+            lines.append(Text(" "))
+        lines[-1].append(f" · {part}" if lines[-1].cell_len > 1 else f" {part}", "dim")
+    for line in lines:
+        line.truncate(width, overflow="ellipsis", pad=True)
+    return lines
 
 
 def _header(layout: Layout) -> Text:
@@ -221,19 +251,19 @@ def _header(layout: Layout) -> Text:
     return Text(fit("".join(cells), layout.width), "dim")
 
 
-def _term_line(
-    rank: int, move: int | None, term: Term, share: float, layout: Layout, decimals: int, colour: str
-) -> Text:
+def _term_line(row: Row, layout: Layout, scale: Scale, colour: str, *, against: bool = False) -> Text:
+    rank, term = row
     line = Text().append(str(rank).rjust(RANK), "dim")
     if layout.moves:
-        line.append(*_arrow(move))
+        line.append(*_arrow(0 if against else scale.move(term)))
     line.append("  " + fit(safe(term.written), layout.term) + "  ", "bold" if term.driver else "")
-    line.append(bar(share, layout.bar), colour)
-    line.append(" " + f"{term.score:.{decimals}f}".rjust(SCORE))
+    line.append(bar((-term.score if against else term.score) / scale.full, layout.bar), colour)
+    line.append(" " + f"{round(term.score, scale.decimals) + 0.0:.{scale.decimals}f}".rjust(SCORE))
     if layout.shows_intervals:
-        line.append("  " + _interval(term, max(0, decimals - 1)).rjust(INTERVAL), "dim")
+        line.append("  " + _interval(term, scale.decimals).rjust(INTERVAL), "dim")
     if layout.members:
-        line.append("  " + ("" if term.membership is None else f"{term.membership:.0%}").rjust(MEMBER))
+        is_told = term.membership is not None and not against
+        line.append("  " + (f"{term.membership:.0%}" if is_told else "").rjust(MEMBER))
     counts = f"{term.tested:,}/{term.occurrences:,}" if term.anchors is None else f"{term.anchors:,}/{term.tested:,}"
     line.append("  " + counts.rjust(COUNTS), "dim")
     line.truncate(layout.width, pad=True)
@@ -249,13 +279,17 @@ def _arrow(move: int | None) -> tuple[str, str]:
 
 
 def _interval(term: Term, decimals: int) -> str:
+    """Both ends with the digits of the scores, or with fewer where these take too much room."""
     low, high = term.interval
     if low == high:
         return "exact"
     if not (math.isfinite(low) and math.isfinite(high)):
         return "unknown"
-    ends = (f"{round(end, decimals) + 0.0:.{decimals}f}" for end in (low, high))  # + 0.0: no minus before a zero
-    return "…".join(ends)
+    for digits in range(decimals, -1, -1):
+        ends = "…".join(f"{round(end, digits) + 0.0:.{digits}f}" for end in (low, high))  # + 0.0: no minus before a 0
+        if len(ends) <= INTERVAL:
+            break
+    return ends
 
 
 def _decimals(scores: Sequence[float]) -> int:

@@ -159,15 +159,15 @@ def clock(seconds: float) -> str:
 
 
 def _blocks(snapshot: Snapshot, moves: Moves, width: int, height: int) -> list[Text]:
-    """The labels that fit into the window, each with as many terms as fit."""
+    """The labels that fit into the window, each with as many of its lines as fit."""
     across, each = columns(len(snapshot.explanations), width)
     terms = [term for e in snapshot.explanations.values() for term in e.terms]
     layout = replace(Layout.of(terms, each, moves=True), term=TERM_WIDTH, intervals=True, members=_is_race(snapshot))
     n_rows = -(-len(snapshot.explanations) // across)
     shown_rows = max(1, min(n_rows, height // (FEWEST_TERMS + 3)))
-    n_terms = max(1, height // shown_rows - 3)
+    n_lines = max(3, height // shown_rows - 1)
     explanations = list(snapshot.explanations.values())[: shown_rows * across]
-    blocks = [block(e, layout, c, n_terms=n_terms, moves=moves) for e, c in zip(explanations, colours())]
+    blocks = [block(e, layout, c, moves=moves)[:n_lines] for e, c in zip(explanations, colours())]
     lines = side_by_side(blocks, across, each)
     if hidden := len(snapshot.explanations) - len(explanations):
         lines.append(Text(f"… and {counted(hidden, 'more label')}", "dim"))

@@ -216,6 +216,15 @@ def stop_words(name: str) -> frozenset[str]:
     return frozenset(filter(None, map(term, lines)))
 
 
+def function_words() -> frozenset[str]:
+    """The terms that a view may hide: words that carry no meaning of their own; negations are none of them.
+
+    >>> "of" in function_words(), "not" in function_words()
+    (True, False)
+    """
+    return stop_words("short")
+
+
 def _fill(words: Sequence[str], gaps: Sequence[str], tight: Iterable[int]) -> str:
     """Words between gaps; ``tight`` are the positions without a gap before them, where words may run together."""
     pieces = [""] * (len(words) + len(gaps))

@@ -18,7 +18,6 @@ import pytest
 from review_run import review_run
 
 from anchorscope.demo import Reviews, reviews, train
-from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import as_predictor
 from anchorscope.report.live import LiveRun, UntilStopped
 from anchorscope.report.server import make_server
@@ -163,7 +162,7 @@ def big_run(data: tuple[Any, Reviews], tmp_path_factory: pytest.TempPathFactory)
     run = Run(
         read_texts(texts[:10_000]),
         as_predictor(model),
-        CorpusPerturbator(top_n=50),
+        None,
         preset("fast", min_occurrences=3),
         folder=folder,
         budget=budget,

@@ -109,7 +109,7 @@ def hostile_run(folder: Path) -> None:
         documents,
         HostilePredictor(),
         CorpusPerturbator(top_n=20),
-        preset("fast", min_occurrences=2, round_size=200, top_k=20),
+        preset("banzhaf", min_occurrences=2, round_size=200, top_k=20),
         folder=folder,
     )
     for _ in run.snapshots():

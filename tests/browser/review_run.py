@@ -9,12 +9,16 @@ from anchorscope.demo import Reviews
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import as_predictor
 from anchorscope.run import Run
-from anchorscope.settings import preset
+from anchorscope.settings import preset, score_perturbs
 from anchorscope.text.read import read_texts
 
 
-def review_run(data: tuple[Any, Reviews], folder: Path, *, n: int, budget: Any = None, **settings: Any) -> Run:
+def review_run(
+    data: tuple[Any, Reviews], folder: Path, *, n: int, budget: Any = None, by: str = "fast", **given: Any
+) -> Run:
+    """Explain the first reviews by a preset."""
     model, explained = data
     documents = read_texts(explained.texts[:n], explained.labels[:n])
-    perturbator = CorpusPerturbator(top_n=50)
-    return Run(documents, as_predictor(model), perturbator, preset("fast", **settings), folder=folder, budget=budget)
+    settings = preset(by, **given)
+    perturbator = CorpusPerturbator(top_n=50) if score_perturbs(settings) else None
+    return Run(documents, as_predictor(model), perturbator, settings, folder=folder, budget=budget)

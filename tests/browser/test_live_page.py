@@ -12,6 +12,7 @@ from review_run import review_run
 
 from anchorscope.demo import Reviews
 from anchorscope.perturbators.corpus import CorpusPerturbator
+from anchorscope.predictors import as_predictor
 from anchorscope.report.live import LiveRun, Trial, UntilStopped
 from anchorscope.report.view import waiting_data
 from anchorscope.result import Result
@@ -35,13 +36,14 @@ class Unhurried:
 
 def live_run(data: tuple[Any, Reviews], folder: Path, *, n: int, **settings: Any) -> LiveRun:
     budget = UntilStopped()
-    run = review_run(data, folder, n=n, budget=budget, top_k=10, **settings)
-    predictor, perturbator = Unhurried(run._predictor), run.perturbator
-    run._predictor = predictor
+    model, explained = data
+    predictor = Unhurried(as_predictor(model))
+    run = review_run((predictor, explained), folder, n=n, budget=budget, top_k=10, **settings)
+    perturbator = run.perturbator
     before = waiting_data(
         "reviews",
         model=predictor.name,
-        perturbator=perturbator.name,
+        perturbator=perturbator.name if perturbator else "none",
         labels=predictor.labels,
         n_documents=n,
         settings=run._settings,
@@ -78,7 +80,7 @@ def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any
     watched.page.get_by_role("button", name="Resume").click()
     watched.page.get_by_role("button", name="Pause").wait_for()
     watched.shot("live-running")
-    watched.page.get_by_label("Ranked by").select_option("sq")
+    watched.page.get_by_label("Ranked by").select_option("base")
     watched.page.wait_for_selector(".rows .term")
     watched.page.get_by_label("Ranked by").select_option("total")
     watched.until("page.live.done", 60)
@@ -89,9 +91,9 @@ def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any
     result = Result.load(tmp_path / "run")
     for number, explanation in enumerate(result.explanations.values()):
         found = watched.texts(f'.panel[data-label="{number}"] .rows .term')
-        assert found == [term.term for term in explanation.terms]
+        assert found == [term.written for term in (*explanation.terms, *explanation.against)]
     watched.shot("live-settled")
-    for view, selector in [("curves", "polyline"), ("documents", "mark.anchor"), ("table", "tbody th")]:
+    for view, selector in [("curves", "polyline"), ("documents", ".document .effect"), ("table", "tbody th")]:
         watched.page.evaluate(f"location.hash = '{view}'")
         watched.page.wait_for_selector(selector)
     watched.page.reload()
@@ -101,7 +103,7 @@ def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any
 def test_stop_ends_a_run_with_its_evidence(
     open_page: Any, show: Show, data: tuple[Any, Reviews], tmp_path: Path
 ) -> None:
-    live = live_run(data, tmp_path / "run", n=700, round_size=8)
+    live = live_run(data, tmp_path / "run", n=700, round_size=8, regret=0.0)
     watched = open_page(show(live), width=400, dark=True)
     watched.page.wait_for_selector(".rows .term")
     watched.page.get_by_role("button", name="Stop").click()
@@ -113,23 +115,21 @@ def test_stop_ends_a_run_with_its_evidence(
 
 
 def test_try_it(open_page: Any, show: Show, data: tuple[Any, Reviews], keep_run: Callable[..., Path]) -> None:
-    """The prediction follows the text; anchors are marked; a word removed or replaced changes the prediction."""
-    from anchorscope.planning.collection import LazyWords
-    from anchorscope.predictors import as_predictor
-
-    model, explained = data
-    perturbator = CorpusPerturbator(top_n=50)
-    perturbator = perturbator.fit(LazyWords(explained.texts[:300]))
-    trial = Trial(as_predictor(model), lambda: perturbator, preset("fast"))
+    """The prediction follows the text; words are shaded; a word removed or replaced changes the prediction."""
+    model, _ = data
+    trial = Trial(as_predictor(model), lambda: None, preset("fast"))
     watched = open_page(show(LiveRun(keep_run("one"), trial=trial)))
     watched.page.get_by_role("link", name="Try it").click()
     watched.page.get_by_label("Your text").fill("a bad and dull film, 😀 bad acting")
     watched.until("document.querySelectorAll('.prediction > div').length === 2")
     watched.until("document.querySelector('#answer .word') !== null")
-    watched.page.get_by_role("button", name="Find the anchors").click()
-    watched.page.wait_for_selector(".word.anchor")
+    assert watched.page.locator("#answer .shades, #answer .effect").count() == 0
+    watched.page.get_by_role("button", name="Test every word").click()
+    watched.page.wait_for_selector(".word.effect.for")
     watched.shot("try")
-    assert set(watched.texts(".word.anchor")) & {"bad", "dull"}
+    assert {"bad", "dull"} <= set(watched.texts(".word.effect.for"))
+    assert watched.text("#answer .shades").startswith("for positive")
+    assert "effect +" in watched.page.locator(".word.effect.for").first.get_attribute("title")
     before = float(watched.text(".prediction .score"))
     watched.page.locator(".word", has_text="bad").first.click()
     watched.page.get_by_label("The word in its place").fill("wonderful")

@@ -30,7 +30,7 @@ function compareView(main) {
     .map((label) => label.name)
     .filter((name) => valueAt(other.labels, name));
   const compared = names.map((name) => ({ name, changes: changes(name) }));
-  const differ = ["model", "aggregation", "strategy", "perturbator", "seed"]
+  const differ = ["model", "score", "aggregation", "strategy", "seed"]
     .map((key) => [
       key,
       key === "model" ? page.data.about.model : valueAt(settings(), key),
@@ -75,7 +75,7 @@ async function readOther(file) {
   try {
     const values = JSON.parse(await file.text());
     if (
-      values.schema !== 1 ||
+      ![1, 2].includes(values.schema) ||
       typeof values.labels !== "object" ||
       !Object.values(values.labels).every((label) => Array.isArray(label.terms))
     )
@@ -97,15 +97,17 @@ async function readOther(file) {
 
 /** Every term of either list: ranks before and after, and what became of it. */
 function changes(name) {
-  const ours = topEntries(settings().aggregation, labelNumber(name), settings().top_k);
+  const ours = entries(settings().aggregation, labelNumber(name)).slice(0, settings().top_k);
   const theirs = valueAt(page.data.other.labels, name).terms;
   const before = new Map(ours.map((entry, i) => [entry.term, i + 1]));
   const after = new Map(theirs.map((entry, i) => [String(entry.term), i + 1]));
+  const spelled = ({ term, written: as }) => [String(term), String(as ?? term)];
+  const written = new Map([...theirs, ...ours].map(spelled));
   return [...new Set([...before.keys(), ...after.keys()])].map((term) => {
     const [from, to] = [before.get(term) ?? null, after.get(term) ?? null];
     const change =
       from === null ? "appeared" : to === null ? "vanished" : to < from ? "rose" : to > from ? "fell" : "stayed";
-    return { term, before: from, after: to, change };
+    return { term, written: written.get(term), before: from, after: to, change };
   });
 }
 
@@ -123,7 +125,7 @@ function slope(name, all) {
           svg(
             "text",
             { x, y: y(rank) + 4, "text-anchor": anchor, direction: "ltr" },
-            anchor === "end" ? `${visible(shortened(one.term))}  ${rank}` : `${rank}  ${visible(shortened(one.term))}`,
+            anchor === "end" ? `${visible(shortened(one.written))}  ${rank}` : `${rank}  ${visible(shortened(one.written))}`,
           ),
         );
   const counts = ["rose", "fell", "appeared", "vanished", "stayed"].map((change) => [
@@ -155,7 +157,7 @@ function slope(name, all) {
       {
         viewBox: `0 0 ${w} ${y(n) + line}`,
         role: "img",
-        "aria-label": `Ranks of ${name} in both runs. ${all.map((one) => `${visible(one.term)} ${one.change}`).join(", ")}`,
+        "aria-label": `Ranks of ${name} in both runs. ${all.map((one) => `${visible(one.written)} ${one.change}`).join(", ")}`,
       },
       all.map((one) =>
         one.before !== null && one.after !== null

@@ -1,6 +1,6 @@
 "use strict";
 
-/* Single documents with all their anchors marked, as in the first figure of the paper. */
+/* Single documents, each of their tested words in the shade of its effect. */
 
 function documentsView(main) {
   const { key, label: wanted, q } = state();
@@ -44,16 +44,8 @@ function documentsView(main) {
         el("span", { class: "quiet count" }, `${whole(shown.length)} of ${whole(all.length)} kept`),
         downloads("documents", () => shown.map(documentRow)),
       );
-  main.replaceChildren(
-    tools,
-    list,
-    el(
-      "p",
-      { class: "legend" },
-      "Marked: anchors of the prediction, words that all but secure it. Underlined: tested, and no anchor; the thicker, the more probability the word brings. Of a robust document every word is an anchor: it keeps its prediction anyway.",
-    ),
-  );
-  more(list, shown, 0, Boolean(key));
+  main.replaceChildren(tools, textLegend(key ? shown[0]?.predicted : undefined), list);
+  more(list, shown, Boolean(key));
 }
 
 const withoutTexts = () =>
@@ -62,8 +54,9 @@ const withoutTexts = () =>
     : "Texts are left out of this run (--no-texts): documents and perturbed texts are not shown. Words, counts and the keys of documents are.";
 
 /** Forty at a time. */
-function more(list, shown, from, single) {
-  list.append(...shown.slice(from, from + 40).map((one) => documentCard(one, single)));
+function more(list, shown, single, from = 0) {
+  const full = fullEffect();
+  list.append(...shown.slice(from, from + 40).map((one) => documentCard(one, single, full)));
   if (from + 40 < shown.length) {
     const next = el(
       "button",
@@ -73,7 +66,7 @@ function more(list, shown, from, single) {
         on: {
           click: () => {
             next.remove();
-            more(list, shown, from + 40, single);
+            more(list, shown, single, from + 40);
           },
         },
       },
@@ -84,23 +77,26 @@ function more(list, shown, from, single) {
 }
 
 function documentRow(one) {
-  const words = one.words.filter((word) => word[3]).map(([start, end]) => one.text.slice(start, end));
+  const { graded } = page.data.about.score;
+  const words = one.words.filter((word) => graded || word[5]);
+  const told = words.map(([start, end, , value]) => one.text.slice(start, end) + (graded ? ` ${signed(value)}` : ""));
   return {
     key: one.key,
     predicted: page.data.about.labels[one.predicted].name,
     label: one.label,
     confidence: one.confidence,
-    anchors: words.join(" "),
+    [graded ? "effects" : "anchors"]: told.join(graded ? ", " : " "),
     text: one.text,
   };
 }
 
-function documentCard(one, single) {
+function documentCard(one, single, full) {
   const { name } = page.data.about.labels[one.predicted];
-  const anchors = one.words.filter((word) => word[3]).length;
+  const { graded } = page.data.about.score;
+  const anchors = one.words.filter((word) => word[5]).length;
   return el(
     "article",
-    { class: `document ${colour(one.predicted)}` },
+    { class: `document ${colour(one.predicted)} ${otherColour(one.predicted)}` },
     el(
       "header",
       {},
@@ -114,46 +110,44 @@ function documentCard(one, single) {
         "span",
         { class: "quiet" },
         one.label !== null && one.label !== name ? ["labelled ", bdi(one.label), " · "] : null,
-        one.robust ? "robust" : plural(anchors, "anchor"),
+        graded ? null : one.robust ? "robust · " : `${plural(anchors, "anchor")} · `,
+        `${one.words.length} of ${plural(one.n_words, "word")} tested`,
       ),
     ),
     el(
       "p",
       { class: "text", dir: "auto" },
-      marked(
-        one.text,
-        one.words.map(([start, end, term, anchor, agreements, samples, value]) => ({
-          start,
-          end,
-          term,
-          anchor,
-          agreements,
-          samples,
-          value,
-        })),
-        (word, text) => wordMark(word, text, name),
-      ),
+      marked(one.text, one.words.map(asWord), (word, text) => wordMark(word, text, name, full)),
       one.cut ? " …" : null,
     ),
     single ? wordTable(one) : null,
   );
 }
 
-function wordMark(word, text, label) {
-  const told = `${word.anchor ? "anchor" : "no anchor"}: kept in ${word.agreements} of ${word.samples}, value ${number(word.value)}`;
-  const weight = `${Math.max(0, Math.min(1, word.value / 0.15)) * 3}px`;
-  const mark = el(
-    word.anchor ? "mark" : "span",
-    { class: word.anchor ? "anchor" : "tested", title: told, css: { "--weight": weight } },
-    text,
-  );
+function wordMark(word, text, label, full) {
+  const mark = shadedWord(word, text, full);
   return word.term < 0
     ? mark
     : el("a", { class: "plain", href: termAddress(label, page.data.terms.term[word.term]) }, mark);
 }
 
+/** The words of a document by what they do, each with the columns that its run has. */
 function wordTable(one) {
-  const rows = [...one.words].sort((a, b) => b[6] - a[6]);
+  const { graded, perturbs } = page.data.about.score;
+  const columns = graded
+    ? [
+        ["effect", (word) => signed(word.value, 3)],
+        perturbs
+          ? ["± two deviations", ({ deviation }) => (deviation === null ? "unknown" : (DEVIATIONS * deviation).toFixed(3))]
+          : ["without it", (word) => (one.confidence - word.value).toFixed(3)],
+        ["", (word) => (!isTold(word) ? "not told apart from 0" : perturbs ? "" : decision(one.confidence - word.value))],
+      ]
+    : [
+        ["precision", (word) => (word.samples ? (word.agreements / word.samples).toFixed(2) : "–")],
+        ["agreed", (word) => `${word.agreements}/${word.samples}`],
+        ["", (word) => (word.anchor ? "anchor" : "")],
+      ];
+  const rows = one.words.map(asWord).sort((a, b) => b.value - a.value);
   return el(
     "table",
     { class: "words" },
@@ -163,21 +157,18 @@ function wordTable(one) {
       el(
         "tr",
         {},
-        ["word", "precision", "agreed", "value", ""].map((head) => el("th", { scope: "col" }, head)),
+        ["word", ...columns.map(([head]) => head)].map((head) => el("th", { scope: "col" }, head)),
       ),
     ),
     el(
       "tbody",
       {},
-      rows.map(([start, end, , anchor, agreements, samples, value]) =>
+      rows.map((word) =>
         el(
           "tr",
           {},
-          el("th", { scope: "row" }, bdi(one.text.slice(start, end))),
-          el("td", {}, samples ? (agreements / samples).toFixed(2) : "–"),
-          el("td", {}, `${agreements}/${samples}`),
-          el("td", {}, number(value)),
-          el("td", {}, anchor ? "anchor" : ""),
+          el("th", { scope: "row" }, bdi(one.text.slice(word.start, word.end))),
+          columns.map(([, make]) => el("td", {}, make(word))),
         ),
       ),
     ),

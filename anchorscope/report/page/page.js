@@ -110,11 +110,13 @@ function figures() {
   const settled = explained().filter((label) => label.settled).length;
   return [
     ["documents", whole(about.documents) + (skipped ? ` (${whole(skipped)} left out)` : "")],
+    ...(about.asked < about.documents ? [["documents asked", whole(about.asked)]] : []),
     ...(about.texts ? [] : [["texts", "left out"]]),
+    ["method", el("span", { title: `${about.score.name}: ${about.score.help}` }, about.score.name)],
     ["strategy", settings().strategy],
-    ["perturbator", bdi(about.perturbator)],
+    ...(about.perturbator ? [["perturbator", bdi(about.perturbator)]] : []),
     ["seed", String(settings().seed)],
-    ["tests", whole(about.cost.tests)],
+    ["tests", el("span", { title: `one call of the model: ${about.score.call}` }, whole(about.cost.tests))],
     ["model calls", whole(about.cost.predictor_texts)],
     ["time", clock(about.cost.seconds)],
     [
@@ -154,15 +156,15 @@ function progress() {
 }
 
 function tabs(current) {
-  const by = state().by;
-  renew(document.getElementById("tabs"), [current, by, page.live?.canTry], () =>
+  const { by, hide } = state();
+  renew(document.getElementById("tabs"), [current, by, hide, page.live?.canTry], () =>
     Object.entries(VIEWS)
       .filter(([name, [title]]) => title && (name !== "try" || page.live?.canTry))
       .map(([name, [title]]) =>
         el(
           "a",
           {
-            href: address(name, { by: name === "words" || name === "table" ? by : null }),
+            href: address(name, name === "words" ? { by, hide } : name === "table" ? { by } : {}),
             "aria-current": name === current || (current === "term" && name === "words") ? "page" : null,
           },
           title,
@@ -257,8 +259,8 @@ function take({ snapshot, ...rest }) {
     const { about } = page.data;
     Object.assign(about, { cost: snapshot.cost, settled: snapshot.settled });
     for (const label of about.labels) {
-      const { documents, robust, settled, regret } = valueAt(snapshot.labels, label.name) ?? {};
-      if (documents !== undefined) Object.assign(label, { documents, robust, settled, regret });
+      const { terms: _, against: __, ...standing } = valueAt(snapshot.labels, label.name) ?? {};
+      Object.assign(label, standing);
     }
   }
   header();
@@ -269,7 +271,6 @@ function take({ snapshot, ...rest }) {
   const needs =
     state().view !== "words" ||
     aggregation() !== settings().aggregation ||
-    Boolean(state().against) ||
     !page.data.terms;
   if (
     page.live.done

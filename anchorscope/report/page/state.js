@@ -39,27 +39,44 @@ const labelNumber = (name) => page.data.about.labels.findIndex((label) => label.
 const colour = (number) => `c${number % 6}`;
 const termAddress = (label, term, by = state().by) => address("term", { label, term, by });
 
-/** The entries of one label under an aggregation, best first; `against` gives the words that push the other way. */
-function entries(name, label, { against = false } = {}) {
-  const { terms, standings } = page.data;
+const standingOf = (name, label) => valueAt(page.data.standings, name)?.[label];
+const writtenAs = (number) => page.data.terms.written[number] ?? page.data.terms.term[number];
+
+/** All terms of one label under an aggregation: drivers first, each part by its score. */
+function entries(name, label) {
+  const { terms } = page.data;
   if (!terms) return [];
+  const drivers = new Set(standingOf(name, label)?.drivers ?? []);
+  const order = ranking(terms, scoresOf(terms, name, label), label);
+  const ordered = [...order.filter((i) => drivers.has(i)), ...order.filter((i) => !drivers.has(i))];
+  return described(name, label, ordered, drivers);
+}
+
+/** The drivers against one label, the strongest first. */
+function entriesAgainst(name, label) {
+  const against = standingOf(name, label)?.against ?? [];
+  return page.data.terms ? described(name, label, against, new Set(against)) : [];
+}
+
+function described(name, label, numbers, drivers) {
+  const { terms, about } = page.data;
   const scores = scoresOf(terms, name, label);
-  const standing = valueAt(standings, name)?.[label];
+  const standing = standingOf(name, label);
   const known = new Map((standing?.terms ?? []).map((term, i) => [term, i]));
-  const order = ranking(terms, scores, label);
-  if (against) order.reverse();
   const column = terms.labels[label];
-  return order.map((i, row) => {
+  return numbers.map((i, row) => {
     const at = known.get(i);
     return {
       term: terms.term[i],
+      written: writtenAs(i),
       number: i,
-      rank: against ? order.length - row : row + 1,
+      rank: row + 1,
       score: scores[i],
       low: at === undefined ? null : standing.low[at],
       high: at === undefined ? null : standing.high[at],
-      membership: at === undefined ? null : (standing.membership?.[at] ?? null),
-      anchors: column.anchors[i],
+      membership: at === undefined ? null : standing.membership[at],
+      driver: drivers.has(i),
+      anchors: about.score.anchors ? column.anchors[i] : null,
       tested: column.anchors[i] + column.non_anchors[i],
       skipped: column.skipped[i],
       occurrences: column.occurrences[i],
@@ -68,15 +85,44 @@ function entries(name, label, { against = false } = {}) {
   });
 }
 
-/** The list of one label as the words view shows it: while a run goes on, its own list comes with the event. */
-function topEntries(name, label, k) {
+/** The lists of one label as the words view shows them: while a run goes on, its own come with the event.
+ * Where a race has told no word apart, its note stands in the place of a list.
+ */
+function listsOf(name, label, k) {
   const shown = valueAt(page.live?.snapshot?.labels, page.data.about.labels[label].name);
-  if (shown && !page.live.snapshot.finished && name === settings().aggregation && k <= settings().top_k) {
-    return shown.terms
-      .slice(0, k)
-      .map((term, row) => ({ ...term, rank: row + 1, low: term.interval[0], high: term.interval[1] }));
-  }
-  return entries(name, label).slice(0, k);
+  const isLive = shown && !page.live.snapshot.finished && name === settings().aggregation && k <= settings().top_k;
+  const ranked = (terms) =>
+    terms.map((term, row) => ({ ...term, rank: row + 1, low: term.interval[0], high: term.interval[1] }));
+  const [all, against] = isLive
+    ? [ranked(shown.terms), ranked(shown.against)]
+    : [entries(name, label), entriesAgainst(name, label)];
+  const { note, regret } = (isLive ? shown : standingOf(name, label)) ?? { note: null, regret: null };
+  const hasEnded = note && regret !== null && !all.some((entry) => entry.driver);
+  const top = hasEnded ? [] : all.slice(0, k);
+  return {
+    drivers: top.filter((entry) => entry.driver),
+    below: top.filter((entry) => !entry.driver),
+    against: against.slice(0, k),
+    note,
+  };
+}
+
+const PARTS = ["drivers", "below", "against"];
+
+/** The lists without function words, if that is the view: `hidden` names these with their ranks, which do not change. */
+function viewed(lists) {
+  if (!state().hide) return { ...lists, hidden: "" };
+  const words = new Set(page.data.function_words);
+  const isHidden = (entry) => words.has(entry.term);
+  const named = (...parts) =>
+    parts
+      .flatMap((part) => lists[part].filter(isHidden))
+      .map((entry) => `${visible(entry.written)} (${entry.rank})`)
+      .join(", ");
+  const against = named("against");
+  const told = [named("drivers", "below"), against && `against: ${against}`].filter(Boolean).join("; ");
+  const left = PARTS.map((part) => [part, lists[part].filter((entry) => !isHidden(entry))]);
+  return { ...lists, ...Object.fromEntries(left), hidden: told && `hidden: ${told}` };
 }
 
 const theme = {

@@ -6,14 +6,32 @@ const COLUMNS = [
   ["rank", "rank"],
   ["term", "term"],
   ["label", "class"],
-  ["score", "score"],
-  ["low", "low"],
-  ["high", "high"],
-  ["anchors", "anchor"],
-  ["tested", "tested"],
-  ["occurrences", "occurs"],
+  ["driver", "driver", "driver"],
+  ["score", "score", "score"],
+  ["low", "low", "interval"],
+  ["high", "high", "interval"],
+  ["membership", "member", "member"],
+  ["anchors", "anchors", "anchors/tested"],
+  ["tested", "tested", "tested/of"],
+  ["occurrences", "occurs", "tested/of"],
   ["documents", "documents"],
 ];
+const UPWARDS = ["rank", "term", "label"];
+
+/** The columns that a run has a use for: name, title, and the name of what explains it. */
+const columnsOf = ({ score, names }) =>
+  COLUMNS.filter(
+    ([name]) => (name !== "anchors" || score.anchors) && (name !== "membership" || valueAt(names, "member")),
+  );
+
+const cellOf = (name, value) =>
+  name === "driver"
+    ? value
+    : name === "membership"
+      ? percent(value)
+      : ["score", "low", "high"].includes(name)
+        ? number(value)
+        : whole(value);
 const PAGE_ROWS = 100;
 
 function tableView(main) {
@@ -71,13 +89,19 @@ function tableRows() {
   const search = (q ?? "").toLowerCase();
   const rows = explained()
     .filter((one) => !label || one.name === label)
-    .flatMap((one) =>
-      entries(aggregation(), one.number).map((entry) => ({ ...entry, label: one.name, labelNumber: one.number })),
-    )
-    .filter((entry) => entry.occurrences >= (Number(least) || 0) && entry.term.includes(search));
+    .flatMap((one) => {
+      const against = new Set(standingOf(aggregation(), one.number)?.against ?? []);
+      return entries(aggregation(), one.number).map((entry) => ({
+        ...entry,
+        driver: against.has(entry.number) ? "against" : entry.driver ? "for" : "",
+        label: one.name,
+        labelNumber: one.number,
+      }));
+    })
+    .filter((entry) => entry.occurrences >= (Number(least) || 0) && entry.written.toLowerCase().includes(search));
   const column = sort ?? "rank";
   const sign =
-    (way ?? (column === "rank" || column === "term" || column === "label" ? "up" : "down")) === "up" ? 1 : -1;
+    (way ?? (UPWARDS.includes(column) ? "up" : "down")) === "up" ? 1 : -1;
   const compare = (a, b) =>
     typeof a === "string" ? (a < b ? -1 : a > b ? 1 : 0) : (a ?? -Infinity) - (b ?? -Infinity);
   return rows.sort((a, b) => sign * compare(a[column], b[column]) || a.rank - b.rank);
@@ -89,17 +113,20 @@ function updateTable() {
   const { sort = "rank", way, from } = state();
   const start = Math.min(Number(from) || 0, Math.max(0, rows.length - 1));
   setText(document.getElementById("count"), plural(rows.length, "row"));
-  const ascending = (way ?? (["rank", "term", "label"].includes(sort) ? "up" : "down")) === "up";
+  const ascending = (way ?? (UPWARDS.includes(sort) ? "up" : "down")) === "up";
+  const { about } = page.data;
+  const columns = columnsOf(about);
   table.tHead.replaceChildren(
     el(
       "tr",
       {},
-      COLUMNS.map(([name, title]) =>
+      columns.map(([name, title, explained]) =>
         el(
           "th",
           {
             scope: "col",
             class: `is-${name}`,
+            title: explained ? valueAt(about.names, explained) : null,
             "aria-sort": name === sort ? (ascending ? "ascending" : "descending") : null,
           },
           el(
@@ -123,17 +150,15 @@ function updateTable() {
       el(
         "tr",
         { class: colour(row.labelNumber) },
-        COLUMNS.map(([name]) =>
+        columns.map(([name]) =>
           name === "term"
-            ? el("th", { scope: "row" }, el("a", { href: termAddress(row.label, row.term) }, bdi(row.term)))
+            ? el("th", { scope: "row" }, el("a", { href: termAddress(row.label, row.term) }, bdi(row.written)))
             : el(
                 "td",
                 { class: `is-${name}` },
                 name === "label"
                   ? [el("span", { class: "dot" }), bdi(row.label)]
-                  : ["score", "low", "high"].includes(name)
-                    ? number(row[name])
-                    : whole(row[name]),
+                  : cellOf(name, row[name]),
               ),
         ),
       ),

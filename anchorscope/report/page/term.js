@@ -1,6 +1,7 @@
 "use strict";
 
-/* One term: its figures, and the documents in which it is an anchor and is not, each with its perturbed texts. */
+/* One term: its figures, and documents with it in the order of what it does there. Where no word is replaced, the
+ * numbers of a card are its own; else perturbed texts stand beside it. */
 
 const KINDS = [
   ["kept_with", "The word stayed, the prediction stayed"],
@@ -26,41 +27,54 @@ function termView(main) {
     return;
   }
   const evidence = page.data.evidence.filter((piece) => piece.label === label && piece.term === index);
-  const column = (anchor, title) => {
-    const some = evidence.filter((piece) => piece.anchor === anchor);
-    return el(
-      "section",
-      { "aria-label": title },
-      el("h3", {}, title),
-      some.length
-        ? some.map((piece) => occurrence(piece, term))
-        : el(
-            "p",
-            { class: "empty" },
-            evidence.length ? "In no document that was tested so far and is kept." : noEvidence(),
-          ),
-    );
-  };
-  main.replaceChildren(
+  const sections = page.data.about.score.graded ? bySide(evidence, name) : byVerdict(evidence);
+  const shown = sections.filter(([, some]) => some.length);
+  const parts = [
     back,
     el(
       "div",
       { class: `termhead ${colour(label)}` },
-      el("h2", {}, el("mark", { class: "anchor" }, bdi(term)), el("span", { class: "quiet" }, " for "), bdi(name)),
+      el("h2", {}, bdi(writtenAs(index)), el("span", { class: "quiet" }, " for "), bdi(name)),
       el("span", { class: "grow" }),
       downloads("evidence", () =>
         evidence.map(({ label: _, term: __, ...piece }) => ({ label: name, term, ...flatten(piece) })),
       ),
     ),
     termFigures(label, index),
+    shown.length ? (page.data.documents.length ? textLegend(label) : null) : el("p", { class: "empty" }, noEvidence()),
     el(
       "div",
-      { class: `evidence ${colour(label)}` },
-      column(true, "Where it is an anchor"),
-      column(false, "Where it is not"),
+      { class: `evidence ${colour(label)} ${otherColour(label)}` },
+      shown.map(([title, some]) =>
+        el(
+          "section",
+          { "aria-label": title },
+          el("h3", {}, title),
+          el("div", { class: "cards" }, some.map(occurrence)),
+        ),
+      ),
     ),
-  );
+  ];
+  main.replaceChildren(...parts.filter(Boolean));
 }
+
+/** Cards where the term does something for the class, next to nothing, and something against it; each by its effect. */
+function bySide(evidence, name) {
+  const isNothing = (piece) => Math.abs(piece.value) < NEXT_TO_NOTHING || !isTold(piece);
+  return [
+    [`Where it speaks for ${visible(name)}`, evidence.filter((piece) => !isNothing(piece) && piece.value > 0)],
+    ["Where it does nothing that can be told", evidence.filter(isNothing)],
+    [
+      `Where it speaks against ${visible(name)}`,
+      evidence.filter((piece) => !isNothing(piece) && piece.value < 0).reverse(),
+    ],
+  ];
+}
+
+const byVerdict = (evidence) => [
+  ["Where it is an anchor", evidence.filter((piece) => piece.anchor)],
+  ["Where it is not", evidence.filter((piece) => !piece.anchor)],
+];
 
 const flatten = (piece) =>
   Object.fromEntries(
@@ -78,26 +92,31 @@ const noEvidence = () =>
 function termFigures(label, index) {
   const { terms, about } = page.data;
   const ranks = aggregations().map((name) => {
-    const scores = scoresOf(terms, name, label);
-    const rank = ranking(terms, scores, label).indexOf(index) + 1;
-    return { name, rank, score: scores[index], now: name === aggregation() ? "now" : null };
+    const entry = entries(name, label).find((one) => one.number === index);
+    const against = (standingOf(name, label)?.against ?? []).indexOf(index);
+    return { name, ...entry, against, now: name === aggregation() ? "now" : null };
   });
   const across = (title, make) =>
     el(
       "tr",
       {},
-      el("th", { scope: "row" }, title),
+      el("th", { scope: "row", title: valueAt(about.names, title) }, title),
       ranks.map((one) => el("td", { class: one.now }, make(one))),
     );
-  const classes = explained().map(({ number: i, name }) => {
-    const c = terms.labels[i];
-    return el(
+  const counts = (c) => [
+    ...(about.score.anchors ? [c.anchors[index]] : []),
+    c.anchors[index] + c.non_anchors[index],
+    c.occurrences[index],
+    c.documents[index],
+  ];
+  const classes = explained().map(({ number: i, name }) =>
+    el(
       "tr",
       {},
       el("th", { scope: "row", class: colour(i) }, el("span", { class: "dot" }), bdi(name)),
-      [c.anchors, c.non_anchors, c.occurrences, c.documents].map((counts) => el("td", {}, whole(counts[index]))),
-    );
-  });
+      counts(terms.labels[i]).map((n) => el("td", {}, whole(n))),
+    ),
+  );
   const head = (...names) =>
     el(
       "thead",
@@ -108,6 +127,8 @@ function termFigures(label, index) {
         names.map((name) => el("th", { scope: "col" }, name)),
       ),
     );
+  const drivers = (name) => (standingOf(name, label)?.drivers.length ? "no" : "–");
+  const place = (one) => (one.against >= 0 ? `against, ${one.against + 1}` : (one.rank ?? "–"));
   return el(
     "div",
     { class: "figures" },
@@ -115,7 +136,7 @@ function termFigures(label, index) {
       "table",
       {},
       el("caption", {}, "Counts"),
-      head("class", "anchor", "no anchor", "occurs", "documents"),
+      head("class", ...(about.score.anchors ? ["anchor"] : []), "tested", "occurs", "documents"),
       el("tbody", {}, classes),
     ),
     el(
@@ -132,19 +153,17 @@ function termFigures(label, index) {
         el(
           "tbody",
           {},
-          across("rank", (one) => one.rank || "–"),
+          across("rank", place),
           across("score", (one) => number(one.score)),
+          across("driver", (one) => (one.against >= 0 ? "against" : one.driver ? "yes" : drivers(one.name))),
         ),
       ),
     ),
   );
 }
 
-function occurrence(piece, term) {
+function occurrence(piece) {
   const source = page.data.documents.find((one) => one.key === piece.document);
-  const { counts } = piece;
-  const withWord = counts.kept_with + counts.lost_with;
-  const without = counts.kept_without + counts.lost_without;
   return el(
     "article",
     { class: "occurrence" },
@@ -156,38 +175,76 @@ function occurrence(piece, term) {
           page.data.about.texts ? "The document is not kept: " : "Its text is left out: ",
           bdi(piece.document),
         ),
+    page.data.about.score.perturbs ? perturbedFigures(piece) : ownFigures(piece),
+    piece.counts ? perturbedTexts(piece, source) : null,
+    source
+      ? el("p", { class: "quiet" }, el("a", { href: address("documents", { key: source.key }) }, "This document →"))
+      : null,
+  );
+}
+
+/** The probability of the class with the term and without it, and the difference: the numbers of this very document. */
+function ownFigures(piece) {
+  const without = piece.confidence - piece.value;
+  const outcome = decision(without);
+  return el(
+    "div",
+    {},
     el(
       "dl",
       { class: "split" },
-      splitBar("with the word", counts.kept_with, withWord),
-      splitBar("without it", counts.kept_without, without),
+      meterRow("with it", piece.confidence, piece.confidence.toFixed(3)),
+      meterRow("without it", without, without.toFixed(3)),
     ),
     el(
-      "details",
-      {},
-      el("summary", {}, `${plural(withWord + without, "perturbed text")}`),
-      KINDS.map(([kind, title]) =>
-        piece[kind].length
-          ? el(
-              "div",
-              { class: kind },
-              el("h4", {}, title, el("span", { class: "quiet" }, ` ${counts[kind]}×`)),
-              el(
-                "ul",
-                {},
-                piece[kind].map((text) => el("li", { class: "text", dir: "auto" }, changed(source?.text, text))),
-              ),
-            )
-          : null,
-      ),
-      source
-        ? el("p", {}, el("a", { href: address("documents", { key: source.key }) }, "All words of this document →"))
+      "p",
+      { class: "verdict" },
+      el("b", {}, `effect ${signed(piece.value, 3)}`),
+      outcome === "stays" ? null : ` Without it the decision ${outcome}.`,
+    ),
+  );
+}
+
+/** In how many of the kept perturbed texts the prediction stayed, and what the test said of all of its texts. */
+function perturbedFigures(piece) {
+  const { kept_with = 0, lost_with = 0, kept_without = 0, lost_without = 0 } = piece.counts ?? {};
+  const row = (title, kept, lost) =>
+    kept + lost ? meterRow(title, kept / (kept + lost), `prediction kept in ${kept} of ${kept + lost}`) : null;
+  return el(
+    "div",
+    {},
+    el("dl", { class: "split" }, row("with it", kept_with, lost_with), row("without it", kept_without, lost_without)),
+    el("p", { class: "verdict" }, el("b", {}, page.data.about.score.graded ? effectText(piece) : verdictText(piece))),
+  );
+}
+
+const verdictText = ({ anchor, agreements, samples }) =>
+  `${anchor ? "anchor" : "no anchor"}: its test kept the prediction in ${agreements} of ${samples} texts`;
+
+function perturbedTexts(piece, source) {
+  const n = Object.values(piece.counts).reduce((sum, one) => sum + one, 0);
+  return el(
+    "details",
+    {},
+    el("summary", {}, plural(n, "perturbed text")),
+    KINDS.map(([kind, title]) =>
+      piece[kind].length
+        ? el(
+            "div",
+            { class: kind },
+            el("h4", {}, title, el("span", { class: "quiet" }, ` ${piece.counts[kind]}×`)),
+            el(
+              "ul",
+              {},
+              piece[kind].map((text) => el("li", { class: "text", dir: "auto" }, changed(source?.text, text))),
+            ),
+          )
         : null,
     ),
   );
 }
 
-const splitBar = (title, kept, all) =>
+const meterRow = (title, share, told) =>
   el(
     "div",
     {},
@@ -198,17 +255,17 @@ const splitBar = (title, kept, all) =>
       el(
         "span",
         { class: "meter", "aria-hidden": "true" },
-        el("span", { css: { width: all ? `${(kept / all) * 100}%` : "0" } }),
+        el("span", { css: { width: `${Math.max(0, Math.min(1, share)) * 100}%` } }),
       ),
-      all ? `kept ${kept} of ${all}` : "never",
+      told,
     ),
   );
 
+/** The text of a document with the term in its shade there. */
 function highlighted(source, term) {
-  const spans = source.words
-    .filter((word) => word[2] === term)
-    .map(([start, end, , anchor]) => ({ start, end, anchor }));
-  return marked(source.text, spans, (span, text) => el("mark", { class: span.anchor ? "anchor" : "other" }, text));
+  const spans = source.words.map(asWord).filter((word) => word.term === term);
+  const full = fullEffect();
+  return marked(source.text, spans, (word, text) => el("b", {}, shadedWord(word, text, full)));
 }
 
 /** A perturbed text; its words that differ from the original are faint. */

@@ -1,6 +1,7 @@
 "use strict";
 
-/* Try it: a text of one's own, its prediction and anchors; remove or replace a word and watch. Live page only. */
+/* Try it: a text of one's own, its prediction and what each word does; remove or replace a word and watch. Live page
+ * only. */
 
 const attempt = { text: null, answer: null, chosen: null, past: [], busy: false, error: null };
 
@@ -41,8 +42,8 @@ function tryView(main) {
         el(
           "p",
           { class: "tools" },
-          el("button", { type: "button", class: "primary", on: { click: () => ask(true) } }, "Find the anchors"),
-          el("span", { class: "quiet" }, "The prediction follows as you type. Ctrl-Enter finds the anchors."),
+          el("button", { type: "button", class: "primary", on: { click: () => ask(true) } }, "Test every word"),
+          el("span", { class: "quiet" }, "The prediction follows as you type. Ctrl-Enter tests every word."),
         ),
         el("div", { id: "answer" }),
       ),
@@ -55,17 +56,17 @@ function tryView(main) {
 
 const guess = debounced(350, () => ask(false));
 
-async function ask(anchors) {
+async function ask(words) {
   const text = attempt.text;
   if (!text.trim()) return;
-  if (!anchors && (attempt.busy || knowsAnchors(text))) return;
-  attempt.busy = anchors;
+  if (!words && (attempt.busy || knowsWords(text))) return;
+  attempt.busy = words;
   attempt.error = null;
   showAnswer();
   try {
-    const answer = await post("/try", { text, anchors });
-    if (text !== attempt.text || (!anchors && knowsAnchors(text))) return;
-    attempt.answer = { ...answer, text, anchors };
+    const answer = await post("/try", { text, words });
+    if (text !== attempt.text || (!words && knowsWords(text))) return;
+    attempt.answer = { ...answer, text, isMeasured: words };
     attempt.past = [
       { text, label: answer.label, probability: valueAt(answer.probabilities, answer.label) },
       ...attempt.past.filter((one) => one.text !== text),
@@ -73,20 +74,22 @@ async function ask(anchors) {
   } catch (error) {
     attempt.error = error.message;
   }
-  if (anchors) attempt.busy = false;
+  if (words) attempt.busy = false;
   showAnswer();
 }
 
-const knowsAnchors = (text) => attempt.answer?.text === text && attempt.answer.anchors;
+const knowsWords = (text) => attempt.answer?.text === text && attempt.answer.isMeasured;
 
 function showAnswer() {
   const place = document.getElementById("answer");
   if (!place) return;
   const { answer, busy, error } = attempt;
+  const label = Math.max(0, labelNumber(answer?.label));
+  const full = Math.max(0.05, ...(answer?.words ?? []).map((word) => Math.abs(word.effect ?? 0)));
   place.replaceChildren(
     ...[
       error ? el("p", { class: "error", role: "alert" }, error) : null,
-      busy ? el("p", { class: "quiet" }, "Words are replaced, and the model is asked …") : null,
+      busy ? el("p", { class: "quiet" }, "Words are changed, and the model is asked …") : null,
       answer
         ? el(
             "div",
@@ -94,11 +97,12 @@ function showAnswer() {
             Object.entries(answer.probabilities).map(([name, p]) => probability(name, p)),
           )
         : null,
+      answer?.isMeasured ? (page.data.about.score.graded ? effectLegend(label, full) : anchorLegend()) : null,
       answer
         ? el(
             "p",
-            { class: `text large ${colour(labelNumber(answer.label))}`, dir: "auto" },
-            marked(answer.text, answer.words, (word, text) => wordButton(word, text)),
+            { class: `text large ${colour(label)} ${otherColour(label)}`, dir: "auto" },
+            marked(answer.text, answer.words, (word, text) => wordButton(word, text, full)),
           )
         : null,
       answer && attempt.chosen
@@ -138,15 +142,23 @@ const probability = (name, p) =>
     el("span", { class: "score" }, p.toFixed(3)),
   );
 
-function wordButton(word, text) {
-  const told = word.samples
-    ? `${word.anchor ? "anchor" : "no anchor"}, kept in ${word.agreements} of ${word.samples}`
-    : "not tested yet";
+/** A word of the text; once measured in its shade, or as an anchor in a run that tests for them. */
+function wordButton(word, text, full) {
+  const isMeasured = word.effect !== null;
+  const { graded } = page.data.about.score;
+  const effect = { value: word.effect, deviation: word.deviation };
+  const { class: shade, css } = graded && isMeasured ? shadeOf(effect, full) : { class: word.anchor ? "anchor" : "" };
+  const told = !isMeasured
+    ? "not tested yet"
+    : graded
+      ? effectText(effect)
+      : `${word.anchor ? "anchor" : "no anchor"}, kept in ${word.agreements} of ${word.samples}`;
   return el(
     "button",
     {
       type: "button",
-      class: `word ${word.anchor ? "anchor" : word.samples ? "tested" : ""}`,
+      class: `word ${shade}`,
+      css,
       "aria-pressed": String(attempt.chosen?.start === word.start),
       title: told,
       on: {

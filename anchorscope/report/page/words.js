@@ -1,13 +1,13 @@
 "use strict";
 
-/* The ranked bars of each class, two classes face to face. While a run goes on rows are moved, never made anew. */
+/* The ranked bars of each class, two classes face to face: drivers, what is not told apart, what speaks against it.
+ * While a run goes on rows are moved, never made anew. */
 
 const rowsOf = new Map(); // of each list: the terms in the order of their rows, for keepRows
 const firstRanks = new Map(); // of each list: the ranks some seconds ago, for the arrows
 const MOVES_SECONDS = 8;
 
 function wordsView(main) {
-  const { against, scale } = state();
   const k = shownTerms();
   main.replaceChildren(
     wordsTools(k),
@@ -16,15 +16,16 @@ function wordsView(main) {
       { class: explained().length === 2 ? "facing" : "panels", id: "panels" },
       explained().map((label, i) => panel(label, i === 0 && explained().length === 2)),
     ),
-    el("p", { class: "legend" }, legend(against, scale)),
+    legend(),
   );
   updateWords();
 }
 
 const shownTerms = () => Math.max(1, Math.min(200, Number(state().k) || settings().top_k));
 
+const NOT_TOLD_APART = "not told apart from other words at this budget";
+
 function wordsTools(k) {
-  const { against } = state();
   return el(
     "div",
     { class: "tools" },
@@ -42,13 +43,13 @@ function wordsTools(k) {
       }),
     ),
     select(
-      "Words that push",
-      against ? "against" : "for",
+      "Function words",
+      state().hide ? "hidden" : "shown",
       [
-        ["for", "for the class"],
-        ["against", "against it"],
+        ["shown", "shown"],
+        ["hidden", "hidden"],
       ],
-      (way) => adjust({ against: way === "against" ? 1 : null }),
+      (how) => adjust({ hide: how === "hidden" ? 1 : null }),
     ),
     select(
       "Scale",
@@ -61,39 +62,45 @@ function wordsTools(k) {
     ),
     el("span", { class: "grow" }),
     downloads("words", () =>
-      explained().flatMap((label) => currentList(label.number).map((entry) => ({ label: label.name, ...entry }))),
+      explained().flatMap(({ name, number }) => {
+        const lists = listsOf(aggregation(), number, shownTerms());
+        return PARTS.flatMap((part) => lists[part].map((entry) => ({ label: name, list: part, ...entry })));
+      }),
     ),
   );
 }
 
-function legend(against, scale) {
-  const level = page.data.about.interval_level;
-  const { help } = aggregationNamed(aggregation()) ?? { help: "a score of their own" };
-  return [
-    `Words by ${help}. `,
-    against
-      ? "These words lower the probability of the class where they stand. "
-      : level < 1
-        ? `Whiskers: where the final score is with ${percent(level)} probability; “sure”: the probability of being among the top ${settings().top_k}. `
-        : "Whiskers: what the score can still become. ",
-    scale === "own" ? "Each class has its own scale." : "",
-  ];
+/** What each number is, by its name. */
+function legend() {
+  const { names } = page.data.about;
+  const { help } = aggregationNamed(aggregation()) ?? {};
+  const isOwn = aggregation() === settings().aggregation;
+  return el(
+    "dl",
+    { class: "legend names" },
+    Object.entries(names).map(([name, told]) => [el("dt", {}, name), el("dd", {}, name === "score" && !isOwn ? (help ?? told) : told)]),
+    el("dt", {}, "bar, whiskers"),
+    el("dd", {}, state().scale === "own" ? "score and interval; each class has its own scale" : "score and interval"),
+  );
 }
 
 function panel(label, mirrored) {
-  const heading = el(
-    "h2",
-    {},
-    el("a", { href: address("table", { label: label.name, by: state().by }) }, bdi(label.name)),
-  );
+  const list = (part) => el("ol", { class: `rows ${part}`, on: { keydown: walk } });
+  const { names } = page.data.about;
   return el(
     "section",
     {
-      class: `panel ${colour(label.number)}${mirrored ? " mirrored" : ""}`,
+      class: `panel ${colour(label.number)} ${otherColour(label.number)}${mirrored ? " mirrored" : ""}`,
       "data-label": label.number,
       "aria-label": `Words for ${label.name}`,
     },
-    el("header", {}, heading, el("p", { class: "standing" })),
+    el(
+      "header",
+      {},
+      el("h2", {}, el("a", { href: address("table", { label: label.name, by: state().by }) }, bdi(label.name))),
+      el("p", { class: "standing" }),
+    ),
+    el("p", { class: "note", hidden: true }),
     el(
       "p",
       { class: "row heads", "aria-hidden": "true" },
@@ -101,71 +108,95 @@ function panel(label, mirrored) {
       el("span", { class: "move" }),
       el("span", {}),
       el("span", {}),
-      el("span", { class: "score" }),
-      el("span", { class: "sure" }),
+      el("span", { class: "score", title: valueAt(names, "score") }),
+      el("span", { class: "member", title: valueAt(names, "member") }),
+      el("span", { class: "counts", title: valueAt(names, countsName()) }, countsName()),
     ),
-    el("ol", { class: "rows", on: { keydown: walk } }),
+    list("drivers"),
+    el("p", { class: "divider", title: valueAt(names, "driver"), hidden: true }, NOT_TOLD_APART),
+    list("below"),
+    el("p", { class: "divider", hidden: true }, "against ", bdi(label.name)),
+    list("against"),
+    el("p", { class: "hiding quiet", hidden: true }),
     el("p", { class: "empty", hidden: true }),
   );
 }
 
-function currentList(label) {
-  const k = shownTerms();
-  if (!state().against) return topEntries(aggregation(), label, k);
-  return entries(aggregation(), label, { against: true })
-    .slice(0, k)
-    .filter((entry) => !aggregationNamed(aggregation())?.graded || entry.score < 0);
-}
-
 /** Bring the panels up to date. */
 function updateWords() {
-  const lists = new Map(explained().map((label) => [label.number, currentList(label.number)]));
-  const all = [...lists.values()].flat();
+  const lists = new Map(explained().map(({ number }) => [number, viewed(listsOf(aggregation(), number, shownTerms()))]));
+  const rowsIn = (list) => PARTS.flatMap((part) => list[part]);
+  const all = [...lists.values()].flatMap(rowsIn);
   const [shared, units] = [widest(all), unitOf(all.map((entry) => entry.score))];
-  const longest = Math.max(0, ...all.map((entry) => [...entry.term].length));
+  const longest = Math.max(0, ...all.map((entry) => [...entry.written].length));
   for (const section of document.querySelectorAll(".panel")) {
     const label = Number(section.dataset.label);
     const list = lists.get(label);
     if (!list) continue;
-    setText(section.querySelector(".standing"), standingText(label));
-    const empty = section.querySelector(".empty");
-    empty.hidden = list.length > 0;
-    setText(empty, page.data.terms || page.live?.snapshot ? "No such word." : "The first words come in a moment.");
-    const unit = state().scale === "own" ? unitOf(list.map((entry) => entry.score)) : units;
-    const heads = section.querySelector(".heads");
-    setText(heads.querySelector(".score"), unit ? `score ×10${superscript(unit)}` : "score");
-    setText(heads.querySelector(".sure"), list.some((entry) => typeof entry.membership === "number") ? "sure" : "");
-    heads.hidden = !list.length;
+    const rows = rowsIn(list);
+    const isOwn = state().scale === "own";
+    const unit = isOwn ? unitOf(rows.map((entry) => entry.score)) : units;
     section.classList.toggle("still", !isRunning());
     section.style.setProperty("--longest", Math.max(6, Math.min(17, longest)));
-    updateRows(section.querySelector(".rows"), list, label, state().scale === "own" ? widest(list) : shared, unit);
+    updateHeads(section, label, list, rows, unit);
+    for (const part of PARTS) {
+      const container = section.querySelector(`.rows.${part}`);
+      updateRows(container, part, list[part], label, isOwn ? widest(rows) : shared, unit);
+      const divider = container.previousElementSibling;
+      if (divider.classList.contains("divider")) divider.hidden = !list[part].length;
+    }
   }
+}
+
+/** What stands around the rows of a class: where it stands, its note, the names of the columns, what is hidden. */
+function updateHeads(section, label, list, rows, unit) {
+  const put = (selector, text) => {
+    const place = section.querySelector(selector);
+    place.hidden = !text;
+    setText(place, text ?? "");
+  };
+  setText(section.querySelector(".standing"), standingText(label));
+  put(".note", list.note);
+  put(".hiding", list.hidden);
+  const nothing = page.data.terms || page.live?.snapshot ? "No such word." : "The first words come in a moment.";
+  put(".empty", rows.length || list.note || list.hidden ? "" : nothing);
+  const heads = section.querySelector(".heads");
+  setText(heads.querySelector(".score"), unit ? `score ×10${superscript(unit)}` : "score");
+  setText(heads.querySelector(".member"), rows.some((entry) => typeof entry.membership === "number") ? "member" : "");
+  heads.hidden = !rows.length;
 }
 
 /** Documents, robust ones, and how sure the list is: of another aggregation than the run's own, its regret alone. */
 function standingText(number) {
   const label = page.data.about.labels[number];
-  const own = aggregation() === settings().aggregation;
-  const regret = own ? label.regret : valueAt(page.data.standings, aggregation())?.[number]?.regret;
-  const said = [plural(label.documents, "document")];
-  if (label.robust) said.push(`${whole(label.robust)} robust`);
-  if (typeof regret === "number" && !state().against) said.push(`regret ${(Math.max(0, regret) * 100).toFixed(1)}%`);
-  if (own && !state().against) said.push(label.settled ? "settled" : "not settled");
+  const isOwn = aggregation() === settings().aggregation;
+  const regret = isOwn ? label.regret : standingOf(aggregation(), number)?.regret;
+  const documents = plural(label.documents, "document");
+  const said = [label.asked < label.documents ? `≈ ${documents} (asked: ${whole(label.asked)})` : documents];
+  if (label.robust !== null && label.robust_of) said.push(robustText(label));
+  if (typeof regret === "number") said.push(`regret ${(Math.max(0, regret) * 100).toFixed(1)}%`);
+  if (isOwn) said.push(label.settled ? "settled" : "not settled");
   return said.join(" · ");
+}
+
+function robustText({ documents, robust, robust_of: tested }) {
+  const counts = `${whole(robust)} of ${whole(documents)}`;
+  return tested < documents ? `robust ≈ ${counts} (tested: ${whole(tested)})` : `robust ${counts}`;
 }
 
 /** The end of the scale: the farthest whisker, unless it is far behind the longest bar. */
 function widest(list) {
   const bar = Math.max(...list.map((entry) => Math.abs(entry.score)), 1e-12);
-  return Math.min(Math.max(bar, ...list.map((entry) => Math.abs(entry.high ?? 0))), 2 * bar);
+  return Math.min(Math.max(bar, ...list.map((entry) => Math.max(...ends(entry).map(Math.abs)))), 2 * bar);
 }
 
+const ends = (entry) => [entry.low ?? 0, entry.high ?? 0];
 const isRunning = () => Boolean(page.live && !page.live.done);
 const superscript = (n) => [...String(n)].map((sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻").join("");
 
-function updateRows(container, list, label, scale, unit) {
-  const key = `${label} ${aggregation()} ${state().against ?? ""}`;
-  const ordered = isRunning() ? keepRows(rowsOf.get(key) ?? [], list) : list;
+function updateRows(container, part, list, label, scale, unit) {
+  const key = `${label} ${aggregation()} ${part}`;
+  const ordered = isRunning() ? inPlace(part, rowsOf.get(key) ?? [], list) : list;
   rowsOf.set(
     key,
     ordered.map((entry) => entry.term),
@@ -174,9 +205,9 @@ function updateRows(container, list, label, scale, unit) {
   const present = new Map([...container.children].map((row) => [row.dataset.term, row]));
   const before = new Map([...present].map(([term, row]) => [term, row.offsetTop]));
   const rows = ordered.map((entry) => {
-    const row = present.get(entry.term) ?? emptyRow(entry.term, label);
+    const row = present.get(entry.term) ?? emptyRow(entry);
     present.delete(entry.term);
-    updateRow(row, entry, label, scale, unit, moves.get(entry.term));
+    updateRow(row, entry, part, label, scale, unit, moves.get(entry.term));
     return row;
   });
   for (const gone of present.values()) gone.remove();
@@ -187,13 +218,27 @@ function updateRows(container, list, label, scale, unit) {
     for (const row of rows) glide(row, before.get(row.dataset.term));
 }
 
-function emptyRow(term, label) {
+/** A list with its rows kept in place where that is not surely wrong; against a class, the least score is the best. */
+function inPlace(part, previous, list) {
+  if (part !== "against") return keepRows(previous, list);
+  const negated = (end) => (end === null ? null : -end);
+  const mirrored = list.map((entry) => ({
+    ...entry,
+    score: -entry.score,
+    low: negated(entry.high),
+    high: negated(entry.low),
+  }));
+  const entryOf = new Map(list.map((entry) => [entry.term, entry]));
+  return keepRows(previous, mirrored).map((entry) => entryOf.get(entry.term));
+}
+
+function emptyRow({ term, written }) {
   return el(
     "li",
     { class: "row", "data-term": term },
     el("span", { class: "rank" }),
     el("span", { class: "move" }),
-    el("a", { class: "term", href: "#" }, bdi(term)),
+    el("a", { class: "term", href: "#" }, bdi(written)),
     el(
       "span",
       { class: "track", "aria-hidden": "true" },
@@ -201,33 +246,43 @@ function emptyRow(term, label) {
       el("span", { class: "whisker" }),
     ),
     el("span", { class: "score" }),
-    el("span", { class: "sure" }),
+    el("span", { class: "member" }),
+    el("span", { class: "counts" }),
   );
 }
 
-function updateRow(row, entry, label, scale, unit, move) {
+const countsName = () => (page.data.about.score.anchors ? "anchors/tested" : "tested/of");
+const countsOf = ({ anchors, tested, occurrences }) =>
+  anchors === null ? `${whole(tested)}/${whole(occurrences)}` : `${whole(anchors)}/${whole(tested)}`;
+
+function updateRow(row, entry, part, label, scale, unit, move) {
   const name = page.data.about.labels[label].name;
-  const part = (selector) => row.querySelector(selector);
+  const piece = (selector) => row.querySelector(selector);
   const share = (value) => `${Math.max(0, Math.min(1, value / scale)) * 100}%`;
-  const sign = state().against ? -1 : 1;
+  const sign = part === "against" ? -1 : 1;
   const spans = entry.low !== null && entry.high !== null && entry.high > entry.low;
-  setText(part(".rank"), String(entry.rank));
-  setText(part(".score"), inUnit(entry.score, unit));
-  setText(part(".sure"), entry.membership === null || entry.membership === undefined ? "" : percent(entry.membership));
-  const arrow = part(".move");
+  setText(piece(".rank"), String(entry.rank));
+  setText(piece(".score"), inUnit(entry.score, unit));
+  setText(piece(".member"), typeof entry.membership === "number" && sign > 0 ? percent(entry.membership) : "");
+  setText(piece(".counts"), countsOf(entry));
+  const arrow = piece(".move");
   arrow.className = `move ${move === undefined ? "" : move === null ? "new" : move > 0 ? "up" : "down"}`;
   setText(arrow, move === undefined ? "" : move === null ? "new" : `${move > 0 ? "▲" : "▼"}${Math.abs(move)}`);
-  part(".bar").style.setProperty("width", share(sign * entry.score));
-  const whisker = part(".whisker");
-  whisker.hidden = !spans || sign < 0;
-  whisker.style.setProperty("--low", share(entry.low ?? 0));
-  whisker.style.setProperty("--high", share(entry.high ?? 0));
-  const link = part(".term");
+  piece(".bar").style.setProperty("width", share(sign * entry.score));
+  const whisker = piece(".whisker");
+  const [low, high] = ends(entry).map((end) => sign * end);
+  whisker.hidden = !spans;
+  whisker.style.setProperty("--low", share(Math.min(low, high)));
+  whisker.style.setProperty("--high", share(Math.max(low, high)));
+  const link = piece(".term");
   link.setAttribute("href", termAddress(name, entry.term));
-  const tested = entry.tested ?? entry.anchors + entry.non_anchors;
-  const told = `score ${number(entry.score)}${spans ? `, between ${number(entry.low)} and ${number(entry.high)}` : ""}; anchor in ${whole(entry.anchors)} of ${whole(tested)} tested of ${plural(entry.occurrences, "occurrence")}`;
-  link.title = told;
-  link.setAttribute("aria-label", `${entry.rank}. ${visible(entry.term)}: ${told}`);
+  const told = [
+    `score ${number(entry.score)}${spans ? `, interval ${number(entry.low)} to ${number(entry.high)}` : ""}`,
+    `tested in ${whole(entry.tested)} of ${whole(entry.occurrences)}`,
+    entry.anchors === null ? "" : `an anchor in ${whole(entry.anchors)}`,
+  ];
+  link.title = told.filter(Boolean).join("; ");
+  link.setAttribute("aria-label", `${entry.rank}. ${visible(entry.written)}: ${link.title}`);
 }
 
 /** Ranks risen within the last seconds: a number, null for a term that is new, undefined for no change. */
@@ -255,11 +310,12 @@ function glide(row, top) {
 
 /** Arrow keys go from term to term, and across to the other class. */
 function walk(event) {
-  const links = [...event.currentTarget.querySelectorAll(".term")];
+  const panel = event.currentTarget.closest(".panel");
+  const links = [...panel.querySelectorAll(".term")];
   const at = links.indexOf(event.target);
   if (at < 0) return;
-  const lists = [...document.querySelectorAll(".rows")];
-  const other = (step) => lists[lists.indexOf(event.currentTarget) + step]?.querySelectorAll(".term")[at];
+  const panels = [...document.querySelectorAll(".panel")];
+  const other = (step) => panels[panels.indexOf(panel) + step]?.querySelectorAll(".term")[at];
   const goal = { ArrowDown: links[at + 1], ArrowUp: links[at - 1], ArrowRight: other(1), ArrowLeft: other(-1) }[
     event.key
   ];

@@ -1,0 +1,86 @@
+"""What the list of a label shows, whoever draws it: terminal, notebook, picture, file.
+
+A list ends where the evidence ends: drivers come first, then a line, then what is not told apart from other words; the
+drivers against the label are a list of their own. Where a race tells no word apart, its note stands in the place of a
+list. Hiding function words is a view: it moves no term to another rank, and the hidden ones are named with theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from anchorscope.types import Explanation, Term
+
+NOT_TOLD_APART = "not told apart from other words at this budget"
+"""What the line says under which no term is a driver."""
+
+NOTHING_HIDDEN: frozenset[str] = frozenset()
+
+Row = tuple[int, Term]
+"""A term and its rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The rows of a label: drivers, those below the line, those against it; and what a view hides of them."""
+
+    drivers: tuple[Row, ...]
+    below: tuple[Row, ...]
+    against: tuple[Row, ...]
+    hidden: str | None
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows, in their order."""
+        return (*self.drivers, *self.below, *self.against)
+
+
+def listed(explanation: Explanation, hide: Collection[str] = NOTHING_HIDDEN) -> Listed:
+    """What is shown of a label; ``hide`` are the terms that a view leaves out."""
+    shown = explanation.terms if has_list(explanation) else ()
+    ranked = tuple(enumerate(shown, start=1))
+    against = tuple(enumerate(explanation.against, start=1))
+    left = [row for row in ranked if row[1].term not in hide]
+    return Listed(
+        drivers=tuple(row for row in left if row[1].driver),
+        below=tuple(row for row in left if not row[1].driver),
+        against=tuple(row for row in against if row[1].term not in hide),
+        hidden=_hidden(ranked, against, hide),
+    )
+
+
+def has_list(explanation: Explanation) -> bool:
+    """Whether there is a list to show: not where a race has told no word apart, and says why."""
+    return bool(explanation.drivers) or not explanation.note or explanation.regret is None
+
+
+def standing(explanation: Explanation) -> list[str]:
+    """Where a label stands, in words: its documents, those that are robust, its regret, and whether it is settled.
+
+    >>> from anchorscope.types import Explanation
+    >>> standing(Explanation("ham", 4567, 400, 1673, 300, False, None, ()))
+    ['≈ 4,567 documents (asked: 400)', 'robust ≈ 1,673 of 4,567 (tested: 300)']
+    """
+    n = explanation.documents
+    told = [f"{n:,} document{'' if n == 1 else 's'}"]
+    if explanation.asked < n:
+        told = [f"≈ {told[0]} (asked: {explanation.asked:,})"]
+    if explanation.robust is not None and explanation.robust_of:
+        is_known = explanation.robust_of >= n
+        tested = "" if is_known else f" (tested: {explanation.robust_of:,})"
+        told.append(f"robust {'' if is_known else '≈ '}{explanation.robust:,} of {n:,}{tested}")
+    if explanation.regret is not None and explanation.terms:
+        told.append(f"regret {max(0.0, explanation.regret):.1%}")
+    if explanation.terms:
+        told.append("settled" if explanation.settled else "not settled")
+    return told
+
+
+def _hidden(ranked: Iterable[Row], against: Iterable[Row], hide: Collection[str]) -> str | None:
+    """The terms that a view hides, each with its rank."""
+    parts = [
+        ", ".join(f"{term.written} ({rank})" for rank, term in rows if term.term in hide) for rows in (ranked, against)
+    ]
+    told = [part for part in (parts[0], f"against: {parts[1]}" if parts[1] else "") if part]
+    return f"hidden: {'; '.join(told)}" if told else None

@@ -1,0 +1,68 @@
+"""One name for each number, and what it says: the words behind the columns of table, page and notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anchorscope import registry
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.types import LocalScore
+
+
+def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]:
+    """The numbers of a run by name, each with a line that says what it is; none of those that it has not.
+
+    ``level`` is the probability of its intervals, 1 where they are bounds.
+    """
+    score: type[LocalScore] = registry.resolve("score", str(settings["score"]))
+    is_race = settings["strategy"] == "race"
+    return {
+        **({"effect": score.help} if score.is_graded else {}),
+        "score": _score(settings),
+        "interval": (
+            f"the score lies in it with a probability of {level:.0%}"
+            if level < 1
+            else "what the score can still become, whatever the missing tests say"
+        ),
+        "driver": (
+            "a term (in bold) told apart from other words; at most 5% of a label's drivers are expected to be wrong"
+            if aggregation(settings["aggregation"]).is_graded
+            else "a term (in bold) that was an anchor in at least one test"
+        ),
+        **(
+            {"member": f"the probability to be among the top {settings['top_k']} terms of the label"} if is_race else {}
+        ),
+        **_counts(score, settings),
+        **({"regret": "the share of the best list's score that this list is expected to lack"} if is_race else {}),
+        "settled": (
+            f"the regret is below {settings['regret']:.0%}, or everything is tested"
+            if is_race
+            else "no test that is missing can change the list"
+        ),
+    }
+
+
+def _score(settings: Mapping[str, Any]) -> str:
+    """The formula, and where its numbers come from."""
+    summed = aggregation(settings["aggregation"])
+    told = summed.help + (" (a value: its effect in a document)" if summed.is_graded else "")
+    if settings["strategy"] != "race":
+        return told
+    if summed.is_graded and settings["surrogate"]:
+        return f"{told}; estimated: all predictions say what to expect of a term, its tests correct that"
+    return f"{told}; estimated for all documents from those that were tested"
+
+
+def _counts(score: type[LocalScore], settings: Mapping[str, Any]) -> dict[str, str]:
+    """What was tested, how often."""
+    if not score.tests_anchors:
+        holders = "documents with the term" if score.grain == "term" else "occurrences of the term"
+        return {"tested/of": f"{holders} that were tested, of all in documents of the label"}
+    return {
+        "anchors/tested": (
+            "tests in which the term was an anchor (with it kept and other words replaced, the prediction stayed with "
+            f"a probability of {settings['tau']:g} or more), of all its tests"
+        ),
+        "robust": "documents that keep their prediction though any word may be replaced, by those tested",
+    }
