@@ -21,7 +21,6 @@ from anchorscope.evaluation.proposals import propose
 from anchorscope.evaluation.sentences import SentenceEffect, measure, parse
 from anchorscope.evaluation.substitutes import named_substitutes
 from anchorscope.files import write_whole
-from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.flat import cell
 from anchorscope.report.table import counted, safe
@@ -49,14 +48,16 @@ USAGE = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run")
+    parser.add_argument("runs", nargs="+", type=options.a_path, metavar="RUN", help="the folder of a run")
     group = parser.add_argument_group(
         "documents and model", "Those that only the run folder names are used after a yes."
     )
     group.add_argument("--docs", nargs="+", metavar="DOCS", help="the documents of the run")
     group.add_argument("--text-column", metavar="NAME", help="the column with the texts (as the run had it)")
+    group.add_argument("--format", metavar="F", help="csv, tsv, jsonl, parquet or txt (as the run had it)")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (as the run had it)")
     group.add_argument("--clean", metavar="HOW", help="none or tweets (as the run had it)")
+    options.add_max_unpacked(group)
     group.add_argument(
         "--yes", action="store_true", help="use the documents and the model that the run folder names, whoever made it"
     )
@@ -119,7 +120,7 @@ def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
     if only_there:
         _confirm(folder, only_there, given)
     asked = {**harmless, **given, "model": model}
-    read = read_files(paths, **inputs.chosen(asked, inputs.READING))
+    read = read_files(paths, **inputs.chosen(asked, (*inputs.READING, *inputs.LIMITS)))
     return kept_run(folder, read, inputs.given_predictor(asked))
 
 
@@ -252,9 +253,7 @@ def _labels(one: KeptRun, given: Mapping[str, Any]) -> list[str]:
 def _perturbator(one: KeptRun, given: Mapping[str, Any]) -> Perturbator:
     """The perturbator that was named, or the run's."""
 
-    name = given.get("perturbator", one.perturbator)
-    found = named_perturbator(name, top_n=one.settings.top_n, **inputs.chosen(given, ("device",)))
-    return found.fit(LazyWords(one.texts))
+    return inputs.kept_perturbator(given, one.perturbator, one.settings).fit(LazyWords(one.texts))
 
 
 def _table(evaluation: Evaluation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +15,6 @@ from anchorscope.cli.watch import say, waiting
 from anchorscope.errors import InputError
 from anchorscope.journal.database import FILE
 from anchorscope.journal.reader import RunReader
-from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.page import write_report
 from anchorscope.report.view import waiting_data
@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add_filters(parser)
     options.add_budgets(parser)
     group = parser.add_argument_group("page")
-    group.add_argument("--out", type=Path, metavar="RUN", help="keep the run in this folder")
+    group.add_argument("--out", type=options.a_path, metavar="RUN", help="keep the run in this folder")
     group.add_argument("--resume", action="store_true", help="go on with the run in --out, or start it")
     options.add_no_texts(group)
     group.add_argument("--port", type=int, metavar="N", help="the port on 127.0.0.1 (8765, or any that is free)")
@@ -59,7 +59,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     if not documents:
         raise InputError("Name a run folder, or the documents to explain with --model M.")
     with TemporaryDirectory(prefix="anchorscope-") as scratch:
-        kept = len(documents) == 1 and (Path(documents[0]) / FILE).is_file()
+        kept = len(documents) == 1 and os.path.isfile(Path(documents[0]) / FILE)  # whatever that is, no error
         live = _kept_run(given, Path(documents[0])) if kept else _new_run(given, Path(scratch))
         say(given, "Open this address; Ctrl-C ends it.")
         with suppress(KeyboardInterrupt):
@@ -86,9 +86,7 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
             f"The run in {folder} keeps no texts to draw words from; leave out --model, or name another --perturbator."
         )
     settings = Settings.from_dict(meta["settings"])
-    name = given.get("perturbator", meta["perturbator"]["name"])
-    perturbator = named_perturbator(name, top_n=settings.top_n, **inputs.chosen(given, ("device",)))
-    perturbator = perturbator.fit(LazyWords(texts))
+    perturbator = inputs.kept_perturbator(given, meta["perturbator"]["name"], settings).fit(LazyWords(texts))
     return LiveRun(folder, trial=Trial(inputs.given_predictor(given), lambda: perturbator, settings))
 
 

@@ -105,7 +105,10 @@ def sources(folder: Path) -> dict[str, Any]:
     with closing(RunReader(folder)) as finished, reading(folder):
         named = dict(finished.meta.get("sources", {}))
         documents = named.pop("documents", [])
-        files = documents.split(", ") if isinstance(documents, str) else [*map(str, documents)]  # older runs: one text
+        files = documents.split(", ") if isinstance(documents, str) else list(documents)  # older runs: one text
+        for value in (*files, *named.values()):
+            if not isinstance(value, str):
+                raise TypeError(f"what it says of its sources is a value of type {type(value).__name__}")
     return {**named, "documents": files} if files and "-" not in files else named
 
 

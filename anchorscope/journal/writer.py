@@ -51,10 +51,10 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         """Open or create; refuse at once if another process writes here."""
         self._folder = folder
-        self.is_new = not (folder / FILE).exists()
         self._made_folder = not folder.exists()
         self._made_lock = not (folder / LOCK).exists()
         self._lock = _locked(folder)
+        self.is_new = not (folder / FILE).exists()
         try:
             self._db = open_for_writing(folder)
         except BaseException:

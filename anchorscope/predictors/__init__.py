@@ -23,7 +23,9 @@ from types import MappingProxyType
 from typing import Any
 
 from anchorscope import registry
+from anchorscope.asking.answers import brief, shortened
 from anchorscope.errors import InputError, ModelFileError
+from anchorscope.files import is_path_of_folder
 from anchorscope.predictors.adapt import adapted
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.types import Predictor
@@ -87,9 +89,11 @@ def _kind(spec: str) -> tuple[str, str]:
     """The kind of a model, and what its reader takes."""
     try:
         path = Path(spec).expanduser()
-        is_folder = path.is_dir()
-    except (RuntimeError, ValueError) as error:  # a user that there is not, a NUL in the path
-        raise ModelFileError(f"{spec!r} is no path of a model ({error}); a model is {KINDS}.") from error
+        is_folder = is_path_of_folder(path)
+    except (RuntimeError, ValueError, OSError) as error:  # no such user, a NUL in it, too long, not ours to look at
+        raise ModelFileError(
+            f"{shortened(spec)} is no path of a model ({brief(error)}); a model is {KINDS}."
+        ) from error
     suffix = path.suffix.lower()
     if is_folder:
         return "huggingface", spec

@@ -141,7 +141,7 @@ def _collect(rows: Iterable[tuple[str, Any]], *, source: str, clean: str, remark
             digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
             copies[digest] = number = copies.get(digest, 0) + 1
             key = digest if number == 1 else f"{digest}-{number}"
-            documents.append(Document(key, text, None if _is_missing(label) or label == "" else str(label)))
+            documents.append(Document(key, text, _label(label, source)))
     if not documents:
         raise DocumentsError(
             f"There is no usable document in {source}: {n_empty} rows, none with a word in it; "
@@ -155,6 +155,21 @@ def _collect(rows: Iterable[tuple[str, Any]], *, source: str, clean: str, remark
         source=source,
         remarks=tuple(remarks),
     )
+
+
+def _label(label: Any, source: str) -> str | None:
+    """The label that came with a document, if one did; one that no file can hold is refused."""
+    if _is_missing(label) or label == "":
+        return None
+    name = str(label)
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise DocumentsError(
+            f"The label {name!r} in {source} holds half a character, which no file can hold; mend it, or leave out the "
+            "label column."
+        ) from error
+    return name
 
 
 @contextmanager
