@@ -20,7 +20,7 @@ from anchorscope.evaluation.kept import KeptRun, kept_run, sources
 from anchorscope.evaluation.proposals import propose
 from anchorscope.evaluation.sentences import SentenceEffect, measure, parse
 from anchorscope.evaluation.substitutes import named_substitutes
-from anchorscope.files import write_whole
+from anchorscope.files import refuse_foreign, write_whole
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.flat import cell
 from anchorscope.report.table import counted, safe
@@ -145,6 +145,8 @@ def _confirm(folder: Path, named: Mapping[str, str], given: Mapping[str, Any]) -
 def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
     """Lists of words side by side."""
 
+    if len(kept) == 1:
+        refuse_foreign(kept[0].folder / FILE, _is_evaluation)
     removal = given.get("removal", "deletion")
     perturbator = _perturbator(kept[0], given) if removal == "fill" else None
     evaluation = evaluate(
@@ -167,9 +169,13 @@ def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) ->
 def _keep(path: Path, text: str, given: Mapping[str, Any]) -> None:
     """Write the evaluation into the folder of its run; one that cannot be written to is no reason to fail."""
     try:
-        write_whole(path, text, is_ours=lambda head: head.startswith(OURS))
+        write_whole(path, text, is_ours=_is_evaluation)
     except OSError as error:
         say(given, f"{path} cannot be written ({error.strerror}): what is printed is not kept.")
+
+
+def _is_evaluation(head: bytes) -> bool:
+    return head.startswith(OURS)
 
 
 def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:

@@ -24,6 +24,7 @@ from typing import Any
 
 from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
+from anchorscope.asking.process import process_as_it_was
 from anchorscope.errors import InputError, ModelFileError
 from anchorscope.files import is_path_of_folder
 from anchorscope.predictors.adapt import adapted
@@ -81,7 +82,13 @@ def load_predictor(
         raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
     options = ModelOptions(labels=labels, trust=trust, allow_pickle=allow_pickle, device=device)
     read: Any = registry.resolve("predictor", kind)
-    predictor: Predictor = read(argument, options)
+    try:
+        with process_as_it_was(spec):
+            predictor: Predictor = read(argument, options)
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a module that ends the process when it is imported, among others
+        raise ModelFileError(f"The model {spec!r} fails when it is loaded: {brief(error)}.") from error
     return predictor
 
 

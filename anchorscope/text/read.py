@@ -31,7 +31,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
-from anchorscope.text.formats import FORMATS, Columns, Rows, check_encoding, format_of
+from anchorscope.text.formats import FORMATS, Columns, Reading, Rows, check_encoding, format_of
 from anchorscope.text.rule import has_words
 from anchorscope.text.unpack import LIMIT, PACKINGS, packing_of, unpacked
 from anchorscope.text.words import clean_tweet
@@ -226,7 +226,8 @@ class _File:
             ending = self.format or format_of(head, columns, encoding)
             if self.is_input and not self.format and ending != ".txt":
                 remarks.append(f"Standard input is read as {ending.removeprefix('.')}; --format says otherwise.")
-            for row, (text, label) in enumerate(FORMATS[ending](stream, self.source, columns, encoding), 1):
+            how = Reading(self.source, columns, encoding, max_unpacked)
+            for row, (text, label) in enumerate(FORMATS[ending](stream, how), 1):
                 if not isinstance(text, str) and not _is_missing(text):
                     raise DocumentsError(
                         f"{self.source}, row {row}: the text is {short_repr(text)} (a {type(text).__name__}), "

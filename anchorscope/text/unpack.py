@@ -85,6 +85,13 @@ def unpacked(packed: BinaryIO, ending: str, source: str, limit: int = LIMIT) -> 
     return io.BufferedReader(_Unpacked(packed, PACKINGS[ending], source, limit))
 
 
+def too_large(source: str, limit: int) -> DocumentsError:
+    """What is said of a file that holds more than it may."""
+    return DocumentsError(
+        f"{source} unpacks to more than {limit:,} bytes; if that is meant, allow more with --max-unpacked."
+    )
+
+
 class _Unpacked(io.RawIOBase):
     """The bytes in a packed stream; notices where it breaks off, goes on too long, or is followed by something else."""
 
@@ -126,10 +133,7 @@ class _Unpacked(io.RawIOBase):
             raise OSError(str(error)) from error
         self._n_bytes += len(data)
         if self._n_bytes > self._limit:
-            raise DocumentsError(
-                f"{self._source} unpacks to more than {self._limit:,} bytes; if that is meant, allow more with "
-                "--max-unpacked."
-            )
+            raise too_large(self._source, self._limit)
         self._output = memoryview(data)
         if self._piece.eof:
             self._input = self._piece.unused_data
