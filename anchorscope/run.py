@@ -32,7 +32,7 @@ from anchorscope.asking.budget import Budget
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
-from anchorscope.journal.database import FILE
+from anchorscope.journal.database import FILE, reading
 from anchorscope.journal.identity import differences
 from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader
@@ -310,7 +310,10 @@ class Run:
         journal.begin({**self._identity(), "sources": self._sources})
 
     def _compare(self, then: Mapping[str, Any]) -> None:
-        if found := differences(then, self._identity()):
+        assert self._folder is not None
+        with reading(self._folder):
+            found = differences(then, self._identity())
+        if found:
             raise RunFolderError(
                 f"The run in {self._folder} was started differently ({'; '.join(found)}); "
                 "give the same again, or start afresh in another --out."
