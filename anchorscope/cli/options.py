@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from math import isfinite
@@ -100,7 +101,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="a call that takes longer has failed; it is left behind, as nothing can end it",
     )
-    group.add_argument("--device", metavar="D", help="where Hugging Face models compute: cpu, or cuda (cpu)")
+    group.add_argument(
+        "--device", type=a_device, metavar="D", help="where Hugging Face models compute: cpu, or cuda (cpu)"
+    )
     group.add_argument("--perturbator", metavar="P", help=PLUGS["perturbator"])
 
 
@@ -208,6 +211,17 @@ def a_path(text: str) -> Path:
     except (OSError, ValueError) as error:  # too long, or a NUL in it
         raise argparse.ArgumentTypeError(f"must be a path, not {shortened(text)} ({brief(error)})") from error
     return Path(text)
+
+
+def a_device(text: str) -> str:
+    """A reader of devices; whether this machine has it is seen when something is to compute there.
+
+    >>> a_device("cuda:1")
+    'cuda:1'
+    """
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", text):
+        raise argparse.ArgumentTypeError(f"must be cpu, cuda or cuda:N, not {shortened(text)}")
+    return text
 
 
 def above_zero(kind: Callable[[str], float]) -> Callable[[str], float]:

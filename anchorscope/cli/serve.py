@@ -61,9 +61,13 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     with TemporaryDirectory(prefix="anchorscope-") as scratch:
         kept = len(documents) == 1 and os.path.isfile(Path(documents[0]) / FILE)  # whatever that is, no error
         live = _kept_run(given, Path(documents[0])) if kept else _new_run(given, Path(scratch))
-        say(given, "Open this address; Ctrl-C ends it.")
+
+        def announce(address: str) -> None:
+            say(given, "Open this address; Ctrl-C ends it.")
+            print(address, file=output, flush=True)
+
         with suppress(KeyboardInterrupt):
-            serve(live, port=given.get("port"), announce=lambda address: print(address, file=output, flush=True))
+            serve(live, port=given.get("port"), announce=announce)
         if not live.is_done and "out" in given:
             say(given, f"What was found so far is kept in {given['out']}: the same command with --resume goes on.")
     return 0

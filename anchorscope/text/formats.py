@@ -193,6 +193,7 @@ def _read_parquet(stream: BinaryIO, how: Reading) -> Rows:
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
+        from pyarrow.types import is_nested
     except ImportError as error:
         raise MissingPackageError("pyarrow", "parquet", "reading .parquet files") from error
     columns = how.columns
@@ -200,7 +201,10 @@ def _read_parquet(stream: BinaryIO, how: Reading) -> Rows:
     left = how.limit
     try:
         data = io.BytesIO(stream.read())
-        columns.check(ParquetFile(data).schema_arrow.names, how.source)
+        schema = ParquetFile(data).schema_arrow
+        columns.check(schema.names, how.source)
+        if nested := [name for name in wanted if is_nested(schema.field(name).type)]:
+            raise DocumentsError(f"{how.source}: the column {nested[0]!r} holds lists; choose another column.")
         # As dictionaries: a value that occurs a million times is there once, until it is known how much that makes.
         file = ParquetFile(data, read_dictionary=wanted)
         for batch in file.iter_batches(columns=wanted):
