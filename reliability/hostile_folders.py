@@ -20,6 +20,7 @@ import sqlite3
 import stat
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import closing, redirect_stderr, redirect_stdout
 from multiprocessing.pool import AsyncResult, Pool
 from pathlib import Path
@@ -68,10 +69,11 @@ STARTS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork
 def main() -> int:
     """Run the study."""
     given = options(__doc__, folders=600, processes=2).parse_args()
-    n_folders = len(KINDS) if given.quick else given.folders
+    kinds = [*KINDS, *(OFTEN[i % len(OFTEN)] for i in range(given.folders - len(KINDS)))]
+    kinds = kinds[: len(KINDS) : 6] if given.quick else kinds
     study = Study(
         "hostile_folders",
-        f"{n_folders} hostile run folders, each command",
+        f"{len(kinds)} hostile run folders, each command",
         "no code run, no file outside touched, no hang; an answer or one sentence",
         given.seed,
         not given.in_full,
@@ -80,12 +82,11 @@ def main() -> int:
         make_real(Path(scratch))
         check_controls(Path(scratch))
         with multiprocessing.get_context("spawn").Pool(given.processes, watch) as pool:
-            return campaign(study, Path(scratch), n_folders, pool)
+            return campaign(study, Path(scratch), kinds, pool)
 
 
-def campaign(study: Study, scratch: Path, n_folders: int, pool: Pool) -> int:
+def campaign(study: Study, scratch: Path, kinds: Sequence[str], pool: Pool) -> int:
     """All folders; every kind once, and then those in which chance has a say."""
-    kinds = [*KINDS, *(OFTEN[i % len(OFTEN)] for i in range(n_folders - len(KINDS)))]
     jobs: list[AsyncResult[dict[str, Any]]] = [
         pool.apply_async(try_folder, (scratch, number, kind, study.seed)) for number, kind in enumerate(kinds)
     ]
@@ -99,8 +100,8 @@ def campaign(study: Study, scratch: Path, n_folders: int, pool: Pool) -> int:
     n_refused = sum(row.get("refused", 0) for row in study.rows)
     slowest = max(row.get("seconds", SECONDS) for row in study.rows)
     return study.end(
-        reached=not n_bad and len(study.rows) == n_folders,
-        found=f"{n_folders} folders of {len(KINDS)} kinds, {n_commands:,} commands ({n_refused:,} refused in a "
+        reached=not n_bad,
+        found=f"{len(kinds)} folders of {len({*kinds})} kinds, {n_commands:,} commands ({n_refused:,} refused in a "
         f"sentence): {n_bad} findings; at most {slowest:.1f} s a folder; the controls sing",
     )
 

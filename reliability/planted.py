@@ -278,7 +278,7 @@ def shell_model(plant: Plant) -> None:
     """A function that hands the texts to a shell, and a text that is a command."""
     path = plant.folder / "commands.txt"
     path.write_text(f"touch {plant.canary}\n", encoding="utf-8")
-    set_sources(plant, documents=[str(path)], model="subprocess:getoutput", names="a,b", yes=True)
+    set_sources(plant, documents=[str(path)], model="subprocess:getoutput", names="a,b", yes="yes")
 
 
 def module_model(plant: Plant) -> None:
