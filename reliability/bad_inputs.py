@@ -75,7 +75,7 @@ def documents(table: bytes) -> dict[str, bytes]:
     packed = {f"junk.csv.{end}": pack(table) + b"junk" for end, pack in PACK.items()}
     cut = {f"cut.csv.{end}": pack(table)[:-9] for end, pack in PACK.items()}
     not_packed = {f"plain.csv.{end}": table for end in (*PACK, "zst")}
-    bombs = {f"bomb.csv.{end}": pack(b"text\n" + b"great " * 500_000) for end, pack in PACK.items()}
+    bombs = {f"bomb.csv.{end}": pack(b"text\n" + bytes(3_000_000)) for end, pack in PACK.items()}
     return {
         **packed,
         **cut,
@@ -112,7 +112,7 @@ def parquets() -> dict[str, bytes]:
         "dates.parquet": pyarrow.table({"text": [datetime(2020, 1, 1)]}),
         "lists.parquet": pyarrow.table({"text": [["great"], ["bad"]]}),
         "other.parquet": pyarrow.table({"body": ["great"]}),
-        "bomb.parquet": pyarrow.table({"text": ["great " * 100_000] * 5000}),
+        "bomb.parquet": pyarrow.table({"text": ["great " * 100_000] * 5}),
     }
     found = {}
     for name, table in tables.items():

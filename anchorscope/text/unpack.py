@@ -24,6 +24,9 @@ LIMIT = 2 << 30
 PIECE = 1 << 16
 """Bytes that are read, and at most so many that are unpacked, at a time."""
 
+MEMORY = 1 << 28
+"""Bytes that a file may ask for to be unpacked: those that ``xz -9`` writes take a quarter of it."""
+
 SMALL_PIECE = 1 << 10
 """Bytes that are read at a time where nothing limits what comes out of them: one may become thirty thousand."""
 
@@ -65,7 +68,7 @@ def _zstandard() -> Any:
 PACKINGS = {
     ".gz": Packing(b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31), _zlib_step, may_be_padded=True),
     ".bz2": Packing(b"BZh", bz2.BZ2Decompressor, _buffering_step),
-    ".xz": Packing(b"\xfd7zXZ", lzma.LZMADecompressor, _buffering_step, may_be_padded=True),
+    ".xz": Packing(b"\xfd7zXZ", lambda: lzma.LZMADecompressor(memlimit=MEMORY), _buffering_step, may_be_padded=True),
     ".zst": Packing(b"\x28\xb5\x2f\xfd", _zstandard, _unlimited_step, SMALL_PIECE),
 }
 """By the ending of a file."""
