@@ -16,6 +16,7 @@ b'{}'
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -106,6 +107,18 @@ def write_whole(path: Path, text: str, *, is_ours: Callable[[bytes], bool]) -> N
         with suppress(OSError):
             os.unlink(draft)
         raise
+
+
+DRAFTS = re.compile(r"\.(journal\.sqlite|(result|evaluation)\.json|report\.html)\.\w{8,16}\.part(-wal|-shm|-journal)?")
+"""The names of drafts in a run folder; nobody else has a use for such a name."""
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove the drafts that a kill has left in a run folder; whoever calls is the one who writes there."""
+    for entry in os.scandir(folder):
+        if DRAFTS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            with suppress(OSError):
+                os.unlink(entry.path)
 
 
 def refuse_foreign(path: Path, is_ours: Callable[[bytes], bool]) -> None:

@@ -58,7 +58,7 @@ def campaign(study: Study, scratch: Path, n_trials: int, n_documents: int) -> in
         same = status == 0 and found(run) == peace and not leftovers(run)
         if not same:
             print(said)
-        took = {"processes": n_before, "ended_after": after, "same": same}
+        took = {"status": process.returncode, "processes": n_before, "ended_after": after, "same": same}
         study.add(trial=trial, signal=number.name, moment=round(moment, 2), **took)
         shutil.rmtree(run)
     return _end(study, n_trials)
@@ -75,7 +75,7 @@ def _in_peace(work: Work, run: Path) -> float:
 def _started(work: Work, run: Path, moment: float) -> subprocess.Popen[str]:
     """A run that has gone on for so long; one that has ended by then is begun anew, for a little less."""
     while True:
-        process = work.start(run, *SETTINGS, preexec_fn=_without_core)
+        process = work.start(run, *SETTINGS, preexec_fn=_as_in_a_terminal)
         try:
             process.wait(moment)
         except subprocess.TimeoutExpired:
@@ -89,11 +89,12 @@ def _end(study: Study, n_trials: int) -> int:
     n_ended = sum(row["ended_after"] is not None for row in study.rows)
     n_same = sum(row["same"] for row in study.rows)
     n_workers = sum(row["processes"] > 1 for row in study.rows)
+    n_done = sum(row["status"] == 0 for row in study.rows)
     slowest = max((row["ended_after"] or 0.0) for row in study.rows)
     return study.end(
         reached=n_ended == n_same == n_trials,
         found=f"{n_ended} of {n_trials} left nothing alive (the slowest took {slowest:.2f} s; {n_workers} had workers "
-        f"then); {n_same} of {n_trials} resumed to the same result",
+        f"then, {n_done} came to their end all the same); {n_same} of {n_trials} resumed to the same result",
     )
 
 
@@ -130,10 +131,12 @@ def alive(session: int) -> list[int]:
     return found
 
 
-def _without_core() -> None:
-    """SIGQUIT would write the memory to a file."""
+def _as_in_a_terminal() -> None:
+    """A shell lets what it starts behind it ignore some signals; and SIGQUIT would write the memory to a file."""
     import resource
 
+    for number in SIGNALS[:-1]:  # nobody can ignore the last one
+        signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

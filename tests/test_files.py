@@ -10,16 +10,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from runs import finish, make_run
 
 from anchorscope.errors import RunFolderError
 from anchorscope.files import (
+    DRAFTS,
     copy_regular,
     is_path_of_folder,
     read_regular,
     refuse_foreign,
     refuse_irregular,
+    remove_drafts,
     write_whole,
 )
+from anchorscope.journal import opening
 
 
 def link(path: Path) -> None:
@@ -179,3 +183,37 @@ def test_what_fails_leaves_no_draft(tmp_path: Path) -> None:
     with pytest.raises(UnicodeEncodeError):
         write_whole(tmp_path / "result.json", "ours \ud800", is_ours=yes)
     assert not [*tmp_path.iterdir()]
+
+
+def test_drafts_that_a_kill_left_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    """A kill in the middle of writing; links and other names stay, whoever made them."""
+    kept = ["result.json", ".result.json.part", ".letter.abcdefgh.part", ".result.json.abcdefgh.part.bak", "x.part"]
+    gone = [".result.json.abcdefgh.part", ".report.html.a_b0c1d2.part", ".evaluation.json.abcdefgh.part"]
+    gone += [f".journal.sqlite.0123456789abcdef.part{end}" for end in ("", "-wal", "-shm", "-journal")]
+    for name in (*kept, *gone):
+        (tmp_path / name).touch()
+    (tmp_path / ".report.html.linklink.part").symlink_to("result.json")
+    remove_drafts(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*kept, ".report.html.linklink.part"}
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_whoever_goes_on_with_a_run_removes_them(finished: bool, tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run"), rounds=None if finished else 2)
+    for name in (".result.json.abcdefgh.part", ".journal.sqlite.0123456789abcdef.part"):
+        (tmp_path / "run" / name).touch()
+    again = make_run(folder=tmp_path / "run", resume=True)
+    if not finished:
+        finish(again)
+    assert not [path.name for path in (tmp_path / "run").iterdir() if path.name.endswith(".part")]
+
+
+def test_the_name_of_a_draft_is_one_that_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is when the process is killed just before the draft takes its place."""
+    names: list[str] = []
+    monkeypatch.setattr(os, "replace", lambda old, new: names.append(Path(old).name))
+    monkeypatch.setattr(os, "rename", lambda old, new: names.append(Path(old).name))
+    for name in ("result.json", "evaluation.json", "report.html"):
+        write_whole(tmp_path / name, "ours", is_ours=yes)
+    opening._make(tmp_path / "journal.sqlite")
+    assert len(names) == 4 and all(DRAFTS.fullmatch(name) for name in names)

@@ -9,7 +9,7 @@ and the file that it names as its super-journal deleted, wherever that is; so wo
               no name any more once it is open, so that nothing is left of it, whatever ends the process.
     writing   refuses a folder in which one of the files is a link, a pipe or the like, or in which there is a rollback
               journal, or a log without its file: a run leaves none. A new file is made under a name that nobody can
-              foresee, whole, and then takes its place; so a kill leaves none behind either.
+              foresee, whole, and then takes its place; the next writer removes what a kill left under such a name.
 """
 
 from __future__ import annotations
