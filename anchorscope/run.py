@@ -26,12 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import registry
+from anchorscope.asking.answers import brief, shortened
 from anchorscope.asking.batches import answers_in_batches
 from anchorscope.asking.budget import Budget, CallsSpentError
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
-from anchorscope.files import refuse_foreign, refuse_irregular
-from anchorscope.journal.database import FILE
+from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
+from anchorscope.journal.database import FILE, reading
 from anchorscope.journal.identity import differences
 from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader
@@ -331,7 +332,10 @@ class Run:
         journal.begin({**self._identity(), "sources": self._sources})
 
     def _compare(self, then: Mapping[str, Any]) -> None:
-        if found := differences(then, self._identity()):
+        assert self._folder is not None
+        with reading(self._folder):
+            found = differences(then, self._identity())
+        if found:
             raise RunFolderError(
                 f"The run in {self._folder} was started differently ({'; '.join(found)}); "
                 "give the same again, or start afresh in another --out."
@@ -354,9 +358,11 @@ def refuse_existing(folder: Path | None, resume: bool) -> None:
     """A run folder that exists is not written to without being asked, and not while another process does."""
     if folder is None:
         return
-    if "\0" in str(folder):
-        raise RunFolderError(f"{str(folder)!r} is no path: it holds a NUL character; choose another --out.")
-    if folder.exists() and not folder.is_dir():
+    try:
+        is_folder = is_path_of_folder(folder)
+    except (ValueError, OSError) as error:
+        raise RunFolderError(f"{shortened(str(folder))} is no path ({brief(error)}); choose another --out.") from error
+    if folder.exists() and not is_folder:
         raise RunFolderError(f"{folder} is a file; --out takes the folder of a run.")
     if refuse_irregular(folder / FILE) and not resume:
         raise RunFolderError(f"There is a run in {folder} already; go on with --resume, or choose another --out.")

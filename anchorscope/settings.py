@@ -363,6 +363,12 @@ def check_workers(workers: int) -> None:
     """Refuse a number of workers that cannot be."""
     if not isinstance(workers, Integral) or workers < 1:
         raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
+    if workers > MOST_WORKERS:
+        raise InputError(f"The number of workers must be at most {MOST_WORKERS:,}, not {workers:,}.")
+
+
+MOST_WORKERS = 1000
+"""Processes of one run: more than any machine has a use for."""
 
 
 def in_a_line(value: Any) -> str:

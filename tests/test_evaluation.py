@@ -411,7 +411,7 @@ def test_documents_are_found_by_any_name(command: Path, tmp_path: Path) -> None:
 
 
 def test_the_perturbator_computes_where_it_is_told(command: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from anchorscope.cli import evaluate as command_line
+    from anchorscope.cli import inputs as command_line
 
     devices, named = [], command_line.named_perturbator
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError, StorageError
-from anchorscope.files import refuse_foreign
+from anchorscope.files import refuse_foreign, remove_drafts
 from anchorscope.journal.columns import Rows, packed
 from anchorscope.journal.database import (
     FILE,
@@ -51,10 +51,11 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         """Open or create; refuse at once if another process writes here."""
         self._folder = folder
-        self.is_new = not (folder / FILE).exists()
         self._made_folder = not folder.exists()
         self._made_lock = not (folder / LOCK).exists()
         self._lock = _locked(folder)
+        remove_drafts(folder)
+        self.is_new = not (folder / FILE).exists()
         try:
             self._db = open_for_writing(folder)
         except BaseException:
@@ -248,9 +249,11 @@ def enumerated(*columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def refuse_busy(folder: Path) -> None:
-    """Refuse a folder that another process writes to, before anything heavy is loaded."""
+    """Refuse a folder that another process writes to, before anything heavy is loaded; what a kill left there goes."""
     if (folder / FILE).exists():
-        _locked(folder).release()
+        lock = _locked(folder)
+        remove_drafts(folder)
+        lock.release()
 
 
 def _locked(folder: Path) -> BaseFileLock:
