@@ -16,18 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.discoveries import drivers_first
 from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import Explanation, Term
 
 FEW_DOCUMENTS = 10
 """Of fewer documents a label's terms do not say much."""
-
-FEWEST_TESTS = 2
-"""A term is no driver on the strength of fewer tests."""
-
-DISCOVERY_RATE = 0.05
-"""The share of a label's drivers that may be none."""
 
 ROBUST_SHARE = 0.9
 
@@ -67,8 +62,7 @@ def explanation(
     occurrences = shown.tally.occurrences[label]
     driver, against = _drivers(shown, label)
     # Drivers first, in the order of their scores; the others stand below them in theirs.
-    best = ranking(shown.scores[label], occurrences, k + int(driver.sum()))
-    ordered = [*(t for t in best.tolist() if driver[t]), *(t for t in best.tolist() if not driver[t])][:k]
+    ordered = drivers_first(ranking(shown.scores[label], occurrences), driver)[:k].tolist()
     worst = [t for t in ranking(-shown.scores[label], occurrences, k).tolist() if against[t]]
     tested = int(shown.n_robust_of[label])
     robust = round(int(shown.n_robust[label]) / tested * int(shown.n_documents[label])) if tested else None
@@ -107,34 +101,14 @@ def _term_of(shown: Shown, label: int, term: int, driver: bool, examples: tuple[
 def _drivers(shown: Shown, label: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which terms are drivers of a label, and which are drivers against it, each (terms,)."""
     tally, standing = shown.tally, shown.standing
-    tested = tally.anchors[label] + tally.non_anchors[label]
-    nobody = np.zeros(len(tested), bool)
+    nobody = np.zeros(len(shown.terms), bool)
     if shown.aggregation.is_graded:
-        if standing.for_doubt is None or standing.against_doubt is None:
+        if standing.driver is None or standing.against is None:
             return nobody, nobody
-        enough = tested >= FEWEST_TESTS
-        return (
-            enough & discoveries(np.where(enough, standing.for_doubt[label], 1.0)),
-            enough & discoveries(np.where(enough, standing.against_doubt[label], 1.0)),
-        )
+        return standing.driver[label], standing.against[label]
     if shown.aggregation.reads == "verdicts":
         return tally.anchors[label] > 0, nobody
     return ~nobody, nobody
-
-
-def discoveries(doubt: NDArray[np.float64], rate: float = DISCOVERY_RATE) -> NDArray[np.bool_]:
-    """The words that can be named together while no more than a share of them is expected to be wrong.
-
-    ``doubt`` is the probability of each to be wrong; the least doubtful are taken while their mean doubt is within it.
-
-    >>> discoveries(np.array([0.2, 0.0, 0.08, 0.9])).tolist()
-    [False, True, True, False]
-    """
-    order = np.argsort(doubt, kind="stable")
-    mean = np.cumsum(doubt[order]) / np.arange(1, len(doubt) + 1)
-    found = np.zeros(len(doubt), bool)
-    found[order[mean <= rate]] = True
-    return found
 
 
 def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | None) -> str | None:

@@ -138,6 +138,8 @@ class Loop:
         if journal is not None and (self._number not in self._closed or len(found) > n_known):
             rows = rows_of(first, found, self._collection)
             journal.write_round(self._number, rows, first.skips, self._strategy.prefixes(), spent)
+        if journal is not None and self._number == 0:
+            journal.write_placebo(self._strategy.placebo())
         self._n_measured += len(found)
         self._number += 1
         return True
