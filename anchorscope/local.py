@@ -52,7 +52,7 @@ def tested_positions(text: str, grain: str = "token") -> list[Positions]:
     """Where the terms of a text stand: each word by itself, or all words of a term together.
 
     >>> tested_positions("So good, so good!"), tested_positions("So good, so good!", "term")
-    ([(0,), (1,), (2,), (3,)], [(0, 2), (1, 3)])
+    ([(0,), (1,), (3,), (4,)], [(0, 3), (1, 4)])
     """
     named = [(position, term) for position, term in enumerate(terms(split(text))) if term is not None]
     if grain == "token":
