@@ -16,18 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.discoveries import drivers_first
 from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import Explanation, Term
 
 FEW_DOCUMENTS = 10
 """Of fewer documents a label's terms do not say much."""
-
-FEWEST_TESTS = 2
-"""A term is no driver on the strength of fewer tests."""
-
-DISCOVERY_RATE = 0.05
-"""The share of a label's drivers that may be none."""
 
 ROBUST_SHARE = 0.9
 
@@ -67,8 +62,7 @@ def explanation(
     occurrences = shown.tally.occurrences[label]
     driver, against = drivers(shown, label)
     # Drivers first, in the order of their scores; the others stand below them in theirs.
-    parts = [ranking(shown.scores[label], np.where(part, occurrences, 0), k) for part in (driver, ~driver)]
-    ordered = np.concatenate(parts)[:k].tolist()
+    ordered = drivers_first(ranking(shown.scores[label], occurrences), driver)[:k].tolist()
     worst = ranking(-shown.scores[label], np.where(against, occurrences, 0), k).tolist()
     tested = int(shown.n_robust_of[label])
     robust = round(int(shown.n_robust[label]) / tested * int(shown.n_documents[label])) if tested else None
@@ -107,34 +101,16 @@ def _term_of(shown: Shown, label: int, term: int, driver: bool, examples: tuple[
 def drivers(shown: Shown, label: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which terms are drivers of a label, and which are drivers against it, each (terms,)."""
     tally, standing = shown.tally, shown.standing
-    tested = tally.anchors[label] + tally.non_anchors[label]
-    nobody = np.zeros(len(tested), bool)
+    nobody = np.zeros(len(shown.terms), bool)
     if shown.aggregation.is_graded:
-        if standing.for_doubt is None or standing.against_doubt is None:
+        if standing.driver is None or standing.against is None:
             return nobody, nobody
-        enough = tested >= FEWEST_TESTS
-        return (
-            enough & discoveries(np.where(enough, standing.for_doubt[label], 1.0)),
-            enough & discoveries(np.where(enough, standing.against_doubt[label], 1.0)),
-        )
+        # What is said for a label has a score for it, what is said against it one against it.
+        scores = shown.scores[label]
+        return standing.driver[label] & (scores > 0), standing.against[label] & (scores < 0)
     if shown.aggregation.reads == "verdicts":
         return tally.anchors[label] > 0, nobody
     return ~nobody, nobody
-
-
-def discoveries(doubt: NDArray[np.float64], rate: float = DISCOVERY_RATE) -> NDArray[np.bool_]:
-    """The words that can be named together while no more than a share of them is expected to be wrong.
-
-    ``doubt`` is the probability of each to be wrong; the least doubtful are taken while their mean doubt is within it.
-
-    >>> discoveries(np.array([0.2, 0.0, 0.08, 0.9])).tolist()
-    [False, True, True, False]
-    """
-    order = np.argsort(doubt, kind="stable")
-    mean = np.cumsum(doubt[order]) / np.arange(1, len(doubt) + 1)
-    found = np.zeros(len(doubt), bool)
-    found[order[mean <= rate]] = True
-    return found
 
 
 def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | None) -> str | None:
@@ -145,7 +121,7 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
     n_tested = int((shown.tally.anchors[label] + shown.tally.non_anchors[label]).sum())
     if n_tested == 0:
         return "Nothing is tested yet: no word can be named."
-    if shown.aggregation.is_graded and shown.standing.for_doubt is None:
+    if shown.aggregation.is_graded and shown.standing.driver is None:
         return f"How sure the terms are is not known of {shown.aggregation.name!r} here: none is called a driver."
     if not has_drivers and shown.aggregation.is_graded:
         if robust is not None and robust > ROBUST_SHARE * n_documents:

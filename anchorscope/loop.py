@@ -132,6 +132,8 @@ class Loop:
         if journal is not None and not is_closed:
             rows = rows_of(first, found, self._collection)
             journal.write_round(self._number, rows, first.skips, self._strategy.prefixes(), spent)
+        if journal is not None and self._number == 0:
+            journal.write_placebo(self._strategy.placebo())
         self._cost += spent
         self._number += 1
         return True

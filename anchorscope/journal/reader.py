@@ -93,6 +93,7 @@ class RunReader:
         """What the counted documents of each word of a race brought."""
         sums = RunningSums.zero(self._before_any_test().documents, self._expected, self._beyond)
         self._counted_verdicts().add_to(sums)
+        sums.placebo[:] = self._placebo()
         return sums
 
     @property
@@ -129,6 +130,15 @@ class RunReader:
             rows = read_round(self._db, number)
             rows = rows[rows["term"] >= 0]
             found.append((self._predicted[rows["document"]], rows["term"].astype(np.int64), rows["anchor"]))
+        return found
+
+    def _placebo(self) -> NDArray[np.float64]:
+        """What any words like each term would do in its documents, (labels, terms); 0 before the first round."""
+        found = np.zeros((len(self.labels), len(self.terms)))
+        for label, row in of_kinds(self._db.execute("SELECT label, of_terms FROM placebo"), int, bytes):
+            found[label] = np.frombuffer(row, "<f8")
+        if not np.isfinite(found).all():
+            raise ValueError("its placebo is not finite")
         return found
 
     @property

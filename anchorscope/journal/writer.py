@@ -182,6 +182,12 @@ class Journal:
                 ),
             )
 
+    def write_placebo(self, placebo: NDArray[np.float64]) -> None:
+        """Write down what any words would do in the documents of each term, (labels, terms)."""
+        with self._transaction():
+            rows = ((label, row.astype("<f8").tobytes()) for label, row in enumerate(placebo))
+            self._db.executemany("INSERT OR REPLACE INTO placebo VALUES (?, ?)", rows)
+
     @defensive
     def _holds_terms(self) -> bool:
         return bool(self._db.execute("SELECT count(*) FROM terms").fetchone()[0])

@@ -21,6 +21,8 @@ from anchorscope import registry
 from anchorscope.asking.batches import answers_in_batches
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
 from anchorscope.planning.plan import Round, Skips, priorities
+from anchorscope.scoring.placebo import N_FEATURES, features
+from anchorscope.scoring.placebo import fit as fit_placebo
 from anchorscope.scoring.surrogate import Surrogate, fit
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
@@ -193,6 +195,30 @@ class Collection(Candidates):
         place = self.labels_of(np.arange(len(self.occurrence_term))) * n_terms + self.occurrence_term
         summed = np.bincount(place, self.expected, minlength=len(self.labels) * n_terms)
         return summed.astype(np.float64).reshape(len(self.labels), n_terms)
+
+    def placebo_of_all(self, occurrences: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What any words like it would do in all documents of a term together, (labels, terms); learnt from some."""
+        coefficients = np.zeros((len(self.labels), N_FEATURES))
+        of_label = self.labels_of(occurrences)
+        x = self._placebo_features(occurrences)
+        for label in np.unique(of_label).tolist():
+            coefficients[label] = fit_placebo(x[of_label == label], values[of_label == label])
+        summed = np.zeros(len(self.labels) * len(self.terms))
+        for start in range(0, len(self.occurrence_term), PREDICT_AT_ONCE):
+            some = np.arange(start, min(start + PREDICT_AT_ONCE, len(self.occurrence_term)))
+            label = self.labels_of(some)
+            value = (self._placebo_features(some) * coefficients[label]).sum(axis=1)
+            np.add.at(summed, label * len(self.terms) + self.occurrence_term[some], value)
+        return summed.reshape(len(self.labels), len(self.terms))
+
+    def _placebo_features(self, occurrences: NDArray[np.int64]) -> NDArray[np.float64]:
+        probability = self.predictions.confidence[self.occurrence_document[occurrences]]
+        n_words = np.diff(self.first_position)[occurrences].astype(np.float64)
+        return features(probability, n_words, n_words * self._term_lengths[self.occurrence_term[occurrences]])
+
+    @cached_property
+    def _term_lengths(self) -> NDArray[np.float64]:
+        return np.array([len(term) for term in self.terms], np.float64)
 
     @cached_property
     def n_documents(self) -> NDArray[np.int64]:

@@ -104,6 +104,10 @@ class Strategy(Protocol):
         """(label, term, documents counted) of the words whose count of documents the last round may have changed."""
         ...
 
+    def placebo(self) -> NDArray[np.float64]:
+        """What any words like it would do in the documents of each term, (labels, terms); 0 where nobody knows."""
+        ...
+
     def tests_left(self, tally: Tally) -> int:
         """At most so many occurrences are still to be measured."""
         ...

@@ -32,6 +32,7 @@ from anchorscope.planning.inverted_index import InvertedIndex
 from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, priorities
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.discoveries import FEWEST_TESTS
 from anchorscope.scoring.forecasts import (
     LEVEL,
     LabelForecast,
@@ -50,10 +51,10 @@ START = 256
 """Documents a label that are tested in plain priority order, before the words are told apart, where a block serves
 all."""
 
-START_WORDS = 20
+START_WORDS = 30
 START_TESTS = 2
-"""Words a label that are tested first, so many times each, where a test serves one: those of which most is expected,
-and as many of the most frequent ones."""
+"""Words a label that are tested first, so many times each, where a test serves one: a random choice, by how many
+documents hold them, from which is learnt what words are like."""
 
 GROWTH = 0.25
 """A round asks for at least this share of the pairs that were tested before: rounds are few, however long a race is."""
@@ -99,6 +100,8 @@ class Race:
     def count(self, measured: Counted) -> Counted:
         """Take what a round measured; answer what counts now: prefixes may have grown over earlier ones too."""
         occurrences = measured.occurrences
+        if self._n_rounds == 0:
+            self._sums.placebo[:] = self._collection.placebo_of_all(occurrences, measured.value)
         self._measured[occurrences] = True
         self._anchor[occurrences] = measured.anchor
         self._value[occurrences] = measured.value
@@ -137,6 +140,10 @@ class Race:
         labels, terms = self._changed
         return list(zip(labels.tolist(), terms.tolist(), self._sums.counted[labels, terms].tolist()))
 
+    def placebo(self) -> NDArray[np.float64]:
+        """As the first round tells."""
+        return self._sums.placebo
+
     def tests_left(self, tally: Tally) -> int:
         """At most so many tests are still to come."""
         return self._n_open
@@ -157,7 +164,17 @@ class Race:
             return True
         if (self._sums.counted[label] == self._known.documents[label]).all():
             return True
-        return self._has_started(label) and self._forecasts[label].forecast.regret < self._settings.regret
+        return (
+            self._has_started(label)
+            and not self._under_tested(label)
+            and self._forecasts[label].forecast.regret < self._settings.regret
+        )
+
+    def _under_tested(self, label: int) -> dict[int, int]:
+        """The tests that the best words still need before any of them can be named."""
+        best = self._forecasts[label].best
+        need = np.minimum(FEWEST_TESTS, self._known.documents[label, best]) - self._sums.counted[label, best]
+        return {int(term): int(n) for term, n in zip(best, need) if n > 0}
 
     def _has_started(self, label: int) -> bool:
         """Whether enough is tested to tell words apart."""
@@ -199,20 +216,23 @@ class Race:
         """The occurrences that a label asks for: more of a word the more is in doubt about it."""
         counted = self._sums.counted[label]
         if not counted.any():
-            wanted = dict.fromkeys(self._first_words(label), START_TESTS)
+            wanted = dict.fromkeys(self._survey(label), START_TESTS)
         else:
             size = max(self._settings.round_size // n_labels, int(GROWTH * counted.sum()))
-            wanted = self._shares(label, size)
+            wanted = {**self._shares(label, size), **self._under_tested(label)}
         index = self._index[label]
         pieces = [index.next_occurrences(term, int(counted[term]), n, self._asked) for term, n in wanted.items()]
         return np.concatenate([np.empty(0, np.int64), *pieces])
 
-    def _first_words(self, label: int) -> list[int]:
-        """Those of which most is expected, and the most frequent ones."""
+    def _survey(self, label: int) -> list[int]:
+        """A random choice of words, the chance of each in proportion to its documents.
+
+        A word with weight w and a uniform u has the key log(u) / w; the largest are chosen (Efraimidis, Spirakis 2006).
+        """
         documents = self._known.documents[label]
-        expected = ranking(self._sums.expected_of_all[label], documents, START_WORDS)
-        frequent = ranking(documents.astype(np.float64), documents, START_WORDS)
-        return list(dict.fromkeys([*expected.tolist(), *frequent.tolist()]))
+        key = np.array([self._settings.seed, label], np.uint64)
+        chance = np.random.Generator(np.random.Philox(key=key)).random(len(documents))
+        return ranking(np.log(chance) / np.maximum(documents, 1), documents, START_WORDS).tolist()
 
     def _shares(self, label: int, size: int) -> dict[int, int]:
         """How many tests each of the words in doubt gets: in proportion to the doubt, one at least."""

@@ -53,9 +53,11 @@ class Scan:
 
     def count(self, measured: Counted) -> Counted:
         """Take what a round measured; all of it counts now."""
-        self._n_rounds += 1
         if self._aggregation.is_graded:
+            if self._n_rounds == 0:
+                self._sums.placebo[:] = self._collection.placebo_of_all(measured.occurrences, measured.value)
             self._add_up(measured)
+        self._n_rounds += 1
         return measured
 
     def _add_up(self, measured: Counted) -> None:
@@ -100,11 +102,15 @@ class Scan:
             self._sums, tally, self._aggregation, alpha=s.alpha, k=s.top_k, seed=s.seed, n_rounds=self._n_rounds
         )
         told = forecast_standing(forecasts, np.flatnonzero(self._collection.explained), settled, tally)
-        return Standing(low, high, settled, for_doubt=told.for_doubt, against_doubt=told.against_doubt)
+        return Standing(low, high, settled, driver=told.driver, against=told.against)
 
     def prefixes(self) -> list[tuple[int, int, int]]:
         """A scan counts every verdict: there are no prefixes to write down."""
         return []
+
+    def placebo(self) -> NDArray[np.float64]:
+        """As the first round tells."""
+        return self._sums.placebo
 
     def tests_left(self, tally: Tally) -> int:
         """At most so many tests are still to come."""

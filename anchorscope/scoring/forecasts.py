@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Additive, Aggregation, Totals
+from anchorscope.scoring.discoveries import discoveries
 from anchorscope.scoring.posterior import (
     Forecast,
     Prior,
@@ -41,6 +42,17 @@ CONTENDERS = 30
 LEAST_CHANCE = 0.002
 """The probability of reaching the k-th best word below which a word is not a contender."""
 
+MARGIN = 1.5
+"""A driver does more than so many times what any word like it does."""
+
+LEAST_WORTH = 0.001
+"""What the words of a list do together, for each document that holds the most frequent word, if they do anything."""
+
+LEARNT_DOCUMENTS = 12
+LEARNING = -1 / 3
+"""The more documents hold a word, the less its mean is off: (1 + documents / LEARNT_DOCUMENTS) ** LEARNING, relative to
+the rarest words."""
+
 REACH = 3.0
 """Standard deviations by which a word may miss its estimate, when the contenders are chosen."""
 
@@ -52,7 +64,8 @@ class RunningSums:
     """Documents that hold a term, those counted, and what they brought; each (labels, terms).
 
     ``expected_of_all`` is what a surrogate expects of all documents of a term together; ``expected`` what it expected
-    of the counted ones, with its squares and its products with their values, from which its slope is read.
+    of the counted ones, with its squares and its products with their values, from which its slope is read. ``placebo``
+    is what any words like it would do in all its documents together.
     """
 
     documents: NDArray[np.int64]
@@ -67,6 +80,7 @@ class RunningSums:
     products: Floats
     anchors: Floats
     anchors_squared: Floats
+    placebo: Floats
 
     @classmethod
     def zero(
@@ -109,16 +123,24 @@ class RunningSums:
         b = self.slope(label)
         expected, products = self.expected[label], self.products[label]
         beyond, beyond_variance = self._beyond(label)
+        placebo = self.placebo[label] / np.maximum(documents, 1)
+        total = self.values[label] - b * expected
+        squares = self.values_squared[label] - 2 * b * products + b**2 * self.expected_squared[label]
+        # How far tests are off, summed: their squares are those of the values less what was expected of each.
+        off = squares - 2 * placebo * total + tested * placebo**2
         return Sums(
             documents=documents,
             tested=tested,
-            total=self.values[label] - b * expected,
-            squares=self.values_squared[label] - 2 * b * products + b**2 * self.expected_squared[label],
-            offset=b * self.expected_of_all[label],
+            total=total - tested * placebo,
+            squares=off,
+            offset=b * self.expected_of_all[label] + documents * placebo,
             noise=self.noise[label],
             beyond=beyond,
             beyond_variance=beyond_variance,
             scale=self._scale(label, b),
+            placebo=placebo,
+            tilt=self._slope_error(label, float(off.sum())) * self.expected_of_all[label] / np.maximum(documents, 1),
+            reach=(1 + self.documents.sum(axis=0) / LEARNT_DOCUMENTS) ** LEARNING,
         )
 
     def _scale(self, label: int, b: float) -> Floats:
@@ -144,13 +166,22 @@ class RunningSums:
         return self.beyond * share, self.beyond * spread * (1 + (self.beyond - 1) / (n + 1))
 
     def slope(self, label: int) -> float:
-        """How much a value rises with what was expected of it: least squares, with a few tests' worth of trust in 1."""
+        """How much a value, beyond the placebo, rises with what was expected of it: least squares, with a few tests'
+        worth of trust in 1."""
         squares = float(self.expected_squared[label].sum())
         n = max(1, int(self.counted[label].sum()))
         trust = SLOPE_TESTS * squares / n
         if squares + trust <= 0:
             return 1.0
-        return float(np.clip((float(self.products[label].sum()) + trust) / (squares + trust), 0.0, STEEPEST))
+        placebo = self.placebo[label] / np.maximum(self.documents[label], 1)
+        products = float((self.products[label] - placebo * self.expected[label]).sum())
+        return float(np.clip((products + trust) / (squares + trust), 0.0, STEEPEST))
+
+    def _slope_error(self, label: int, off: float) -> float:
+        """By how much the slope may be wrong: a standard deviation."""
+        squares = float(self.expected_squared[label].sum())
+        n = max(1, int(self.counted[label].sum()))
+        return float(np.sqrt(off / n / (squares * (1 + SLOPE_TESTS / n)))) if squares > 0 else 0.0
 
 
 SLOPE_TESTS = 10
@@ -204,7 +235,7 @@ class LabelForecast:
         n = self._n[holds]
         expected = self._scores(self.estimates[None, holds], holds, alone=True)[0]
         best = ranking(expected, n, 2 * self._k)
-        if self._additive.quantity == "values":
+        if self._is_graded:
             least = float(expected[best[: self._k]].min(initial=np.inf))
             chance = self._totals.chance_above(least)[holds]
             nearest = ranking(chance, n, CONTENDERS * self._k)
@@ -224,15 +255,24 @@ class LabelForecast:
         generator = np.random.Generator(np.random.Philox(key=np.array(self._key, np.uint64)))
         words = self.contenders
         expected = self._scores(self.estimates[None, words], words)[0]
+        sums = self._sums.of(words)
+        draws, means = draw_totals(sums, self.prior, generator)
+        usual = sums.placebo + self.prior.centre * sums.scale
+        driver = discoveries((means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0), sums.tested)
+        against = discoveries((means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0), sums.tested)
         shown = ranking(expected, self._n[words], self._k)
-        draws, means = draw_totals(self._sums.of(words), self.prior, generator)
-        return summarise(self._scores(draws, words), means, self.background, shown, self._k, LEVEL)
+        least = LEAST_WORTH * float(self._sums.documents.max(initial=0)) if self._is_graded else 0.0
+        scores = self._scores(draws, words)
+        return summarise(scores, shown, self._k, LEVEL, driver=driver, against=against, least_worth=least)
 
-    @cached_property
-    def background(self) -> float:
-        """What a document brings to a word on average, over all words: what any word would do."""
-        n = self._sums.documents + self._sums.beyond
-        return float(self.estimates.sum() / max(1.0, float(n.sum())))
+    @property
+    def best(self) -> NDArray[np.intp]:
+        """The k words of which most is expected."""
+        return ranking(self._scores(self.estimates[None], np.arange(len(self._n)))[0], self._n, self._k)
+
+    @property
+    def _is_graded(self) -> bool:
+        return self._additive.quantity == "values"
 
     def shown_interval(self) -> tuple[Floats, Floats]:
         """The contenders' intervals in the scale of the scores that are shown."""
@@ -286,13 +326,13 @@ def forecast_standing(
     high = np.full(shape, np.inf)
     membership = np.zeros(shape)
     regret = np.zeros(shape[0])
-    for_doubt = np.ones(shape)
-    against_doubt = np.ones(shape)
+    driver = np.zeros(shape, bool)
+    against = np.zeros(shape, bool)
     for label in labels.tolist():
         now = forecasts[label]
         low[label, now.contenders], high[label, now.contenders] = now.shown_interval()
         membership[label, now.contenders] = now.forecast.membership
         regret[label] = now.forecast.regret
-        for_doubt[label, now.contenders] = now.forecast.for_doubt
-        against_doubt[label, now.contenders] = now.forecast.against_doubt
-    return Standing(low, high, settled, membership, regret, for_doubt, against_doubt)
+        driver[label, now.contenders] = now.forecast.driver
+        against[label, now.contenders] = now.forecast.against
+    return Standing(low, high, settled, membership, regret, driver, against)

@@ -39,10 +39,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
 
 N_DRAWS = 400
 PRIOR_TESTS = 4.0
 FLOOR = 1e-9
+
+NORMALITY = 0.15
+"""What a test says of the scatter of its word, compared with one of normal values: 2 / (kurtosis - 1). Most documents
+bring next to nothing and some a lot, so a few that agree do not mean that others will."""
 
 PRIOR_WORDS = 1000
 """The prior is fitted to at most so many words: the most frequent ones, as those tested most are no random choice."""
@@ -68,7 +73,10 @@ class Sums:
     ``documents`` hold it, ``tested`` of them are tested; ``total`` and ``squares`` sum what these brought beyond what
     was expected. ``offset`` is what is expected of all its documents together, tested or not, and ``noise`` the
     summed variance of measuring the tested ones. Of documents that the model was not asked about, ``beyond`` are
-    expected to be of the label and to hold the word, give or take ``beyond_variance``.
+    expected to be of the label and to hold the word, give or take ``beyond_variance``. Words are no two alike:
+    ``scale`` is how much the values of one differ, ``reach`` how far its mean may be off, both relative to others.
+    ``placebo`` is what taking out any word like it does in a document that holds it (``placebo.py``), and is among what
+    is expected; ``tilt`` is by how much the rest of that, a document, may be wrong for all words alike.
     """
 
     documents: NDArray[np.int64]
@@ -80,12 +88,18 @@ class Sums:
     beyond: Floats
     beyond_variance: Floats
     scale: Floats
+    reach: Floats
+    placebo: Floats
+    tilt: Floats
 
     @classmethod
     def plain(cls, documents: NDArray[np.int64], tested: NDArray[np.int64], total: Floats, squares: Floats) -> Sums:
         """Without expectations, without noise, and with all documents at hand."""
         nothing = np.zeros(len(documents))
-        return cls(documents, tested, total, squares, nothing, nothing, nothing, nothing, np.ones(len(documents)))
+        alike = np.ones(len(documents))
+        return cls(
+            documents, tested, total, squares, nothing, nothing, nothing, nothing, alike, alike, nothing, nothing
+        )
 
     def of(self, words: NDArray[np.intp]) -> Sums:
         """The same of some words."""
@@ -128,16 +142,16 @@ class Prior:
 class Forecast:
     """Where the words of one label stand: intervals and memberships (words,), and the regret of the shown list.
 
-    ``for_doubt`` is the probability that a word does no more for the label than words do on average, ``against_doubt``
-    that it does nothing against it.
+    ``driver`` and ``against`` (words,): told apart from what words do on average, and doing something against the
+    label.
     """
 
     low: Floats
     high: Floats
     membership: Floats
     regret: float
-    for_doubt: Floats
-    against_doubt: Floats
+    driver: Booleans
+    against: Booleans
 
 
 def pooled_prior(sums: Sums) -> Prior:
@@ -163,7 +177,7 @@ def _fitted(prior: Prior, known: Sums, within: float) -> Prior:
         n_words = share * (likelihood.T @ (1 / (likelihood @ share)))
         share = (n_words + PSEUDO_WORDS) / (len(likelihood) + PSEUDO_WORDS * len(share))
     components = _normalised(likelihood * share)
-    weight = (components / (prior.spread + _variance_of_mean(known, prior))).sum(axis=1)
+    weight = (components / (_spreads(known, prior) + _variance_of_mean(known, prior))).sum(axis=1)
     freedom = components.T @ (known.tested - 1)
     return Prior(
         centre=float(np.average(known.means, weights=weight)),
@@ -183,8 +197,8 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     component = np.zeros(shape, np.int8)
     for reached in np.cumsum(_components(sums, prior), axis=1).T[:-1]:
         component += chance > reached
-    spread = prior.spread[component]
-    squares = PRIOR_TESTS * prior.within[component] + sums.scatter
+    spread = prior.spread[component] * sums.reach**2
+    squares = PRIOR_TESTS * prior.within[component] + NORMALITY * sums.scatter
     variance = squares / generator.chisquare(_freedom(sums), shape)
     precision = 1 / spread + sums.tested / variance
     mean = (prior.centre / spread + sums.total / sums.scale / variance) / precision * sums.scale
@@ -195,7 +209,9 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     totals = sums.total + sums.offset + left * mean + np.sqrt(left**2 / precision + left * variance) * standard
     if sums.noise.any():
         totals += np.sqrt(sums.noise_of_total) * generator.standard_normal(shape)
-    means = sums.offset / np.maximum(sums.documents, 1) + mean + standard / np.sqrt(precision)
+    tilt = sums.tilt * generator.standard_normal((n, 1))
+    totals += left * tilt
+    means = sums.offset / np.maximum(sums.documents, 1) + tilt + mean + standard / np.sqrt(precision)
     if sums.beyond.any():
         drawn = sums.beyond + np.sqrt(sums.beyond_variance) * generator.standard_normal(shape)
         beyond = np.maximum(drawn, 0.0)
@@ -243,15 +259,16 @@ def all_totals(sums: Sums, prior: Prior) -> Totals:
     """The total of every word, tested or not."""
     components = _components(sums, prior)
     variances = _variances(sums, prior)
-    precision = 1 / prior.spread + sums.tested[:, None] / variances
+    spread = _spreads(sums, prior)
+    precision = 1 / spread + sums.tested[:, None] / variances
     scale = sums.scale[:, None]
-    mu = (prior.centre / prior.spread + (sums.total / sums.scale)[:, None] / variances) / precision * scale
+    mu = (prior.centre / spread + (sums.total / sums.scale)[:, None] / variances) / precision * scale
     of_mu = scale**2 / precision
     within = scale**2 * variances
     left = sums.left[:, None]
     beyond = sums.beyond[:, None]
     mean = (sums.offset / np.maximum(sums.documents, 1))[:, None] + mu
-    variance = left**2 * of_mu + left * within + sums.noise_of_total[:, None]
+    variance = left**2 * (of_mu + sums.tilt[:, None] ** 2) + left * within + sums.noise_of_total[:, None]
     variance += beyond**2 * of_mu + beyond * within + sums.beyond_variance[:, None] * mean**2
     return Totals(components, (sums.total + sums.offset)[:, None] + left * mu + beyond * mean, np.sqrt(variance))
 
@@ -264,13 +281,18 @@ def _components(sums: Sums, prior: Prior) -> Floats:
 
 def _likelihood(sums: Sums, prior: Prior) -> Floats:
     """How likely mean and scatter of each word are under each component, (words, components), up to a factor a word."""
-    wide = prior.spread + _variance_of_mean(sums, prior)
+    wide = _spreads(sums, prior) + _variance_of_mean(sums, prior)
     of_mean = np.log(wide) + (sums.means - prior.centre)[:, None] ** 2 / wide
     pooled = PRIOR_TESTS * prior.within
     freedom = _freedom(sums)[:, None]
-    of_scatter = freedom * np.log(pooled + sums.scatter[:, None]) - PRIOR_TESTS * np.log(pooled)
+    of_scatter = freedom * np.log(pooled + NORMALITY * sums.scatter[:, None]) - PRIOR_TESTS * np.log(pooled)
     logs = -0.5 * (of_mean + of_scatter)
     return np.exp(logs - logs.max(axis=1, keepdims=True))
+
+
+def _spreads(sums: Sums, prior: Prior) -> Floats:
+    """How much the mean of each word may differ from the centre, in each component, (words, components): variances."""
+    return prior.spread * sums.reach[:, None] ** 2
 
 
 def _variance_of_mean(sums: Sums, prior: Prior) -> Floats:
@@ -280,11 +302,11 @@ def _variance_of_mean(sums: Sums, prior: Prior) -> Floats:
 
 def _variances(sums: Sums, prior: Prior) -> Floats:
     """The variance of what a document brings, for each word, in each component: (words, components)."""
-    return (PRIOR_TESTS * prior.within + sums.scatter[:, None]) / _freedom(sums)[:, None]
+    return (PRIOR_TESTS * prior.within + NORMALITY * sums.scatter[:, None]) / _freedom(sums)[:, None]
 
 
 def _freedom(sums: Sums) -> Floats:
-    return PRIOR_TESTS + np.maximum(sums.tested - 1, 0)
+    return PRIOR_TESTS + NORMALITY * np.maximum(sums.tested - 1, 0)
 
 
 def _normalised(weights: Floats) -> Floats:
@@ -292,17 +314,25 @@ def _normalised(weights: Floats) -> Floats:
 
 
 def summarise(
-    draws: Floats, means: Floats, background: float, shown: NDArray[np.intp], k: int, level: float
+    draws: Floats,
+    shown: NDArray[np.intp],
+    k: int,
+    level: float,
+    *,
+    driver: Booleans,
+    against: Booleans,
+    least_worth: float = 0.0,
 ) -> Forecast:
-    """Read draws of scores and of the means behind them, (draws, words): intervals at a level, memberships, the
-    regret of the shown list; and how doubtful it is that a word does more than the ``background``, or something
-    against it."""
+    """Read draws of scores, (draws, words): intervals at a level, memberships, and the regret of the shown list.
+
+    A list that is worth less than ``least_worth`` counts as worth so much: nobody is to search for what is nothing.
+    """
     k = min(k, draws.shape[1])
     order = np.argpartition(-draws, k - 1, axis=1)[:, :k]
     membership = np.bincount(order.ravel(), minlength=draws.shape[1]) / len(draws)
     best = np.take_along_axis(draws, order, axis=1).sum(axis=1)
     given_away = best - draws[:, shown].sum(axis=1)
-    worth = float(best.mean())
+    worth = max(float(best.mean()), least_worth)
     regret = float(given_away.mean()) / worth if worth > 0 else float(given_away.any())
     # Of n draws, a share (n + 1) p lies below the p-th one: the rule "weibull" covers as stated, whatever n is.
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0, method="weibull")
@@ -311,6 +341,6 @@ def summarise(
         high=high,
         membership=membership,
         regret=regret,
-        for_doubt=(means <= background).mean(axis=0),
-        against_doubt=(means >= 0).mean(axis=0),
+        driver=driver,
+        against=against,
     )

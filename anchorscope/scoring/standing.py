@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 class Standing:
     """How sure the scores are: intervals and (in a race) memberships (labels, terms); settled and regret (labels,).
 
-    ``for_doubt`` and ``against_doubt`` (labels, terms) are, where values are graded, the probabilities that a term
-    does no more for a label than any word does, and that it does nothing against it; 1 where nobody knows.
+    ``driver`` and ``against`` (labels, terms) say, where values are graded, which terms are told apart from what any
+    word does for a label, and which do something against it.
     """
 
     low: NDArray[np.float64]
@@ -21,5 +21,5 @@ class Standing:
     settled: NDArray[np.bool_]
     membership: NDArray[np.float64] | None = None
     regret: NDArray[np.float64] | None = None
-    for_doubt: NDArray[np.float64] | None = None
-    against_doubt: NDArray[np.float64] | None = None
+    driver: NDArray[np.bool_] | None = None
+    against: NDArray[np.bool_] | None = None

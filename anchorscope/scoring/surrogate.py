@@ -3,13 +3,14 @@
 A run has asked the model about every document, or about a sample of them, before it tests anything. These answers say a
 lot already: with x_d the terms of document d (each 1 or 0) and P_d the probability of a label,
 
-    log(P_d / (1 - P_d))  ~  a + w . x_d           ridge: the sum of squared errors plus penalty times |w|^2 is least
+    log(P_d / (1 - P_d))  ~  a + b |x_d| + w . x_d      ridge: squared errors plus penalty times |w|^2 are least
 
 and taking term t out of d is expected to cost the label
 
     s_dt = P_d - sigmoid(log(P_d / (1 - P_d)) - w_t)
 
-which uses what the model really says of d, so that a document of which it is sure loses little. It costs no call. It is
+which uses what the model really says of d, so that a document of which it is sure loses little. The number of terms
+|x_d| is there lest every frequent word of a model that goes by length seems to do something. It costs no call. It is
 a guess, and serves as one: tests measure how far it is off (``posterior.py``), and where all is tested nothing of it is
 left. A document is never judged by weights that were fitted to itself: there are two fits, each to one half of the
 documents, and each half takes the weights of the other (cross-fitting). The penalty is the one whose weights predict
@@ -19,8 +20,8 @@ the other half best; where none predicts anything, all weights are 0.
 >>> document, term = np.nonzero(texts)
 >>> rows = np.stack([0.8 - 0.6 * texts[:, 0], 0.2 + 0.6 * texts[:, 0]], axis=1)
 >>> found = fit(document, term, rows, fold=np.arange(200) // 4 % 2, n_terms=2)
->>> (found.weights[:, 1].round(1) + 0).tolist(), found.explained.round(2).tolist()
-([[2.8, 0.0], [2.8, 0.0]], [1.0, 1.0])
+>>> (found.weights[:, 1, 0] - found.weights[:, 1, 1]).round(1).tolist(), found.explained.round(2).tolist()
+([2.8, 2.8], [1.0, 1.0])
 """
 
 from __future__ import annotations
@@ -108,13 +109,16 @@ class _Half:
     document: Numbers
     term: Numbers
     is_mine: NDArray[np.bool_]
+    basis: Floats
     n_terms: int
 
     @classmethod
     def of(cls, document: Numbers, term: Numbers, is_mine: NDArray[np.bool_], n_terms: int) -> _Half:
         """Those of some documents."""
         chosen = is_mine[document]
-        return cls(document[chosen], term[chosen], is_mine, n_terms)
+        length = np.bincount(document, minlength=len(is_mine))
+        basis, _ = np.linalg.qr(np.stack([is_mine, is_mine * length], axis=1).astype(np.float64))
+        return cls(document[chosen], term[chosen], is_mine, basis, n_terms)
 
     def summed(self, weights: Floats) -> Floats:
         """X w: the weights of each document's terms, summed, (documents,)."""
@@ -126,20 +130,19 @@ class _Half:
         return np.bincount(self.term, values[self.document], minlength=self.n_terms).astype(np.float64, copy=False)
 
     def fit(self, target: Floats, penalty: float) -> Floats:
-        """The ridge weights, by conjugate gradients on (C'C + penalty) w = C'y, C being X less the means of its
-        columns.
+        """The ridge weights, by conjugate gradients on (C'C + penalty) w = C'y.
 
-        The means stand for the constant a, which has no penalty. C itself is dense and never made: C'C w is X' of X w
-        less its mean.
+        C is what a constant and the length leave of X, as these two have no penalty. C itself is dense and never made:
+        C'C w is X' of what they leave of X w.
         """
         weights = np.zeros(self.n_terms)
-        gradient = self.spread(self._centred(target))
+        gradient = self.spread(self._left(target))
         direction = gradient.copy()
         size = first_size = float(gradient @ gradient)
         for _ in range(STEPS):
             if size <= CONVERGED**2 * first_size:
                 break
-            image = self.spread(self._centred(self.summed(direction))) + penalty * direction
+            image = self.spread(self._left(self.summed(direction))) + penalty * direction
             step = size / float(direction @ image)
             weights += step * direction
             gradient -= step * image
@@ -147,16 +150,16 @@ class _Half:
             direction = gradient + size / before * direction
         return weights
 
-    def _centred(self, values: Floats) -> Floats:
-        """The values of this half's documents less their mean; 0 for the others."""
-        return np.where(self.is_mine, values - values[self.is_mine].mean(), 0.0)
+    def _left(self, values: Floats) -> Floats:
+        """What a constant and the length leave of the values of this half's documents; 0 for the others."""
+        mine = np.where(self.is_mine, values, 0.0)
+        return mine - self.basis @ (self.basis.T @ mine)
 
     def explained(self, weights: Floats, target: Floats) -> float:
-        """The share of the variance of this half's targets that weights explain; they may be off by a constant."""
-        mine = target[self.is_mine]
-        left = mine - self.summed(weights)[self.is_mine]
-        variance = float(mine.var())
-        return 1 - float(left.var()) / variance if variance > 0 else 0.0
+        """The share of the variance of this half's targets that weights explain, beyond a constant and the length."""
+        variance = float(np.square(self._left(target)).sum())
+        left = float(np.square(self._left(target - self.summed(weights))).sum())
+        return 1 - left / variance if variance > 0 else 0.0
 
 
 def _best_penalty(halves: list[_Half], target: Floats) -> tuple[float, float]:
