@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Aggregation
-from anchorscope.scoring.discoveries import drivers_first
 from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import Explanation, Term
@@ -62,7 +61,8 @@ def explanation(
     occurrences = shown.tally.occurrences[label]
     driver, against = drivers(shown, label)
     # Drivers first, in the order of their scores; the others stand below them in theirs.
-    ordered = drivers_first(ranking(shown.scores[label], occurrences), driver)[:k].tolist()
+    parts = [ranking(shown.scores[label], np.where(part, occurrences, 0), k) for part in (driver, ~driver)]
+    ordered = np.concatenate(parts)[:k].tolist()
     worst = ranking(-shown.scores[label], np.where(against, occurrences, 0), k).tolist()
     tested = int(shown.n_robust_of[label])
     robust = round(int(shown.n_robust[label]) / tested * int(shown.n_documents[label])) if tested else None

@@ -16,6 +16,8 @@ b'{}'
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable
@@ -39,16 +41,24 @@ def read_regular(path: Path, *, at_most: int = GIGABYTE, first: int | None = Non
         return file.read(at_most if first is None else first)
 
 
+def copy_regular(path: Path, target: Path, *, at_most: int) -> None:
+    """Copy a regular file to one that is new; a larger one is refused, and so is one that does not fit there."""
+    with open(_opened(path), "rb") as source, open(target, "xb") as copy:
+        size = os.fstat(source.fileno()).st_size
+        free = shutil.disk_usage(target.parent).free
+        if size > min(at_most, free):
+            raise RunFolderError(
+                f"{path} has {size:,} bytes, which are too many to copy to {target.parent}; "
+                "end the run that writes it, or make room there."
+            )
+        shutil.copyfileobj(source, copy, 1 << 20)
+
+
 def _opened(path: Path) -> int:
     """A descriptor of a regular file; links are not followed, and a pipe is not waited for."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        if path.is_symlink():
-            raise _no_file(path) from error
-        raise
+    if not stat.S_ISREG(os.lstat(path).st_mode):  # to open a device can be to use it
+        raise _no_file(path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise _no_file(path)
@@ -61,11 +71,24 @@ def refuse_irregular(path: Path) -> bool:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
         return False
-    except OSError as error:
-        raise RunFolderError(f"{path} cannot be looked at ({error.strerror}); choose another place.") from error
+    except (OSError, ValueError) as error:  # a ValueError: there is a NUL in the path
+        reason = getattr(error, "strerror", error)
+        raise RunFolderError(f"{path} cannot be looked at ({reason}); choose another place.") from error
     if not stat.S_ISREG(mode):
         raise _no_file(path)
     return True
+
+
+def is_path_of_folder(path: Path) -> bool:
+    """Whether there is a folder; unlike ``Path.is_dir`` it raises ValueError for what is no path at all.
+
+    >>> is_path_of_folder(Path("nowhere")), is_path_of_folder(Path("/"))
+    (False, True)
+    """
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def write_whole(path: Path, text: str, *, is_ours: Callable[[bytes], bool]) -> None:
@@ -84,6 +107,18 @@ def write_whole(path: Path, text: str, *, is_ours: Callable[[bytes], bool]) -> N
         with suppress(OSError):
             os.unlink(draft)
         raise
+
+
+DRAFTS = re.compile(r"\.(journal\.sqlite|(result|evaluation)\.json|report\.html)\.\w{8,16}\.part(-wal|-shm|-journal)?")
+"""The names of drafts in a run folder; nobody else has a use for such a name."""
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove the drafts that a kill has left in a run folder; whoever calls is the one who writes there."""
+    for entry in os.scandir(folder):
+        if DRAFTS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            with suppress(OSError):
+                os.unlink(entry.path)
 
 
 def refuse_foreign(path: Path, is_ours: Callable[[bytes], bool]) -> None:

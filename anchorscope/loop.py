@@ -1,8 +1,9 @@
 """The loop of a run: plan a round, have it measured, write it down, count it, say what is known.
 
-A round that the calls left do not suffice for is measured as far as they do; what is left of it comes first when the
-run goes on with more. Closed rounds of a journal are planned again (planning is a pure function of what was counted)
-and their measurements are read instead of made. The loop knows no screen and no files but the journal.
+A round that the calls left do not suffice for is measured as far as they do, and ends the run. A run that goes on with
+more measures the rest of it first, and ends as if there had been enough at once. Closed rounds of a journal are planned
+again (planning is a pure function of what was counted) and their measurements are read instead of made. The loop knows
+no screen and no files but the journal.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ class Loop:
         self._strategy: Strategy = registry.resolve("strategy", settings.strategy)(collection, settings)
         self._ledger = Ledger(collection, self._strategy, settings.empty_anchor_rule)
         self._closed = parts.journal.closed_rounds() if parts.journal else {}
-        self._waiting: Round | None = None
+        self._n_measured = 0
+        self._is_short = False  # whether the last round could not be afforded in full
 
     def snapshots(self) -> Iterator[Snapshot]:
         """What is known after each round; the last one is finished."""
@@ -92,7 +94,7 @@ class Loop:
             shown = self._view()
             yield shown
             while self._may_go_on():
-                round_ = self._waiting or self._strategy.next_round(self._ledger.tally)
+                round_ = self._strategy.next_round(self._ledger.tally)
                 if round_ is None:
                     self.finished = True
                     break
@@ -109,53 +111,64 @@ class Loop:
             self._backend.close()
 
     def _may_go_on(self) -> bool:
-        now = self._cost + self._clock.running()
-        return self._number in self._closed or not self._parts.budget.is_spent(now)
+        if self._number in self._closed:
+            return True
+        return not self._is_short and not self._parts.budget.is_spent(self._cost + self._clock.running())
 
     def _close(self, round_: Round) -> bool:
         """Measure a round, or read what it measured; False if not even its first unit could be afforded."""
         journal = self._parts.journal
-        is_closed = journal is not None and self._number in self._closed
-        if journal is not None and is_closed:
-            first, self._waiting, found = self._replay(journal, round_)
-            spent = self._closed[self._number]
-        else:
-            found, spent = self._measure(round_)
+        found, spent = self._known(round_)
+        n_known = len(found)
+        first, rest = _divided(round_, n_known)
+        while rest is not None and not self._parts.budget.is_spent(self._cost + spent + self._clock.running()):
+            more, cost = self._measure(rest, self._cost + spent)
+            spent += cost
+            if not len(more):
+                break
+            found = Measurements.join((found, more))
+            first, rest = _divided(round_, len(found))
+        if self._number not in self._closed or len(found) > n_known:
             spent += self._clock.spent()
-            if not len(found):
-                self._cost += spent
-                return False
-            divided = round_.split(len(found))
-            assert divided is not None, "a backend answers whole units"
-            first, self._waiting = divided
+        self._cost += spent
+        self._is_short = rest is not None
+        if round_.units and not len(found):
+            return False
         self._ledger.add(first, found)
-        if journal is not None and not is_closed:
+        if journal is not None and (self._number not in self._closed or len(found) > n_known):
             rows = rows_of(first, found, self._collection)
             journal.write_round(self._number, rows, first.skips, self._strategy.prefixes(), spent)
         if journal is not None and self._number == 0:
             journal.write_placebo(self._strategy.placebo())
-        self._cost += spent
+        self._n_measured += len(found)
         self._number += 1
         return True
 
-    def _replay(self, journal: Journal, round_: Round) -> tuple[Round, Round | None, Measurements]:
-        """What a closed round measured, if it is the round that is planned now, or the first units of it."""
+    def _known(self, round_: Round) -> tuple[Measurements, Cost]:
+        """What is written down of a round, if it is the one that is planned now, or its first units; and its cost."""
+        journal = self._parts.journal
+        if journal is None or self._number not in self._closed:
+            return Measurements.join(()), Cost()
         rows = journal.read_round(self._number)
         divided = round_.split(len(rows))
         found = measurements_in(rows, divided[0], self._collection) if divided else None
-        if divided is None or found is None:
+        if found is None:
             raise RunFolderError(
                 f"Round {self._number} in the journal of {self._parts.folder} holds other tests than this version "
                 "plans; start afresh in another --out."
             )
-        return (*divided, found)
+        return found, self._closed[self._number]
 
-    def _measure(self, round_: Round) -> tuple[Measurements, Cost]:
-        """What a round measures; where the model is at fault, the error names the document."""
+    def _measure(self, round_: Round, cost: Cost) -> tuple[Measurements, Cost]:
+        """What a round measures after so much cost; where the model is at fault, the error names the document."""
         parts = self._parts
+        meter = parts.predictor.meter
+        before = meter.sent
+        left = parts.budget.calls_left(cost)
         try:
-            return self._backend.measure(round_.units, parts.budget.calls_left(self._cost))
+            return self._backend.measure(round_.units, left)
         except ModelError as error:
+            meter.allow(max(0.0, left - (meter.sent - before)))
             unit = unit_of(error.text, round_.units, parts.predictor, parts.perturbator, parts.settings)
             if unit is None:
                 raise
@@ -165,7 +178,7 @@ class Loop:
     def _write_evidence(self, shown: Snapshot) -> None:
         """Write down what a report shows besides counts, as far as the calls left suffice."""
         journal, settings = self._parts.journal, self._parts.settings
-        if journal is None or journal.meta().get("evidence") == self._number:
+        if journal is None or journal.meta().get("evidence") == self._n_measured:
             return
         if self._parts.keep_texts:
             texts = evidence.texts_of_terms(
@@ -183,7 +196,7 @@ class Loop:
             if self._score.tests_anchors:
                 rows = self._samples(shown)
                 journal.write_evidence(rows if self._parts.keep_texts else evidence.without_texts(rows))
-            journal.begin({"evidence": self._number})
+            journal.begin({"evidence": self._n_measured})
         meter.allow(np.inf)
         self._cost += Cost(predictor_texts=meter.sent - before)
 
@@ -226,6 +239,12 @@ class Loop:
             interval_level=self._strategy.interval_level,
             cost=self._cost,
         )
+
+
+def _divided(round_: Round, n_rows: int) -> tuple[Round, Round | None]:
+    divided = round_.split(n_rows)
+    assert divided is not None, "a backend answers whole units"
+    return divided
 
 
 def about(error: ModelError, what: str) -> ModelError:

@@ -26,12 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import registry
+from anchorscope.asking.answers import brief, shortened
 from anchorscope.asking.batches import answers_in_batches
-from anchorscope.asking.budget import Budget
+from anchorscope.asking.budget import Budget, CallsSpentError
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
-from anchorscope.files import refuse_foreign, refuse_irregular
-from anchorscope.journal.database import FILE
+from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
+from anchorscope.journal.database import FILE, reading
 from anchorscope.journal.identity import differences
 from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader
@@ -110,6 +111,7 @@ class Run:
         self._folder = folder
         self._keep_texts = keep_texts
         self._last: Snapshot | None = None
+        self._n_asked = 0  # texts that predicting the documents took, tries that failed included
         self._finished = False
         refuse_existing(folder, resume)
         check_workers(workers)
@@ -187,7 +189,6 @@ class Run:
         drawn = self._drawn(journal)
         chosen = [self._chosen[number] for number in drawn.tolist()]
         inside = candidates if len(drawn) == len(self._chosen) else candidates.of(drawn)
-        self._predictor.meter.allow(self._budget.max_model_calls)
         predictions, sampled, rows = self._predictions(chosen, journal)
         collection = collect(
             chosen,
@@ -215,7 +216,7 @@ class Run:
         )
         if self._folder:
             (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
-        loop = Loop(collection, parts, self._choosing + Cost(predictor_texts=len(chosen)), clock)
+        loop = Loop(collection, parts, self._choosing + Cost(predictor_texts=self._n_asked), clock)
         for snapshot in loop.snapshots():
             self._finished = loop.finished
             yield snapshot
@@ -261,10 +262,12 @@ class Run:
             {start, min(start + PROBE, len(chosen)), *range(start, len(chosen), PREDICTED_AT_ONCE), len(chosen)}
         )
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
+        self._n_asked = int(journal.meta().get("asked", 0)) if journal else 0
         for begin, end in pairwise(edges):
             rows = self._predicted(chosen[begin:end])
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
+                journal.begin({"asked": self._n_asked})
             wanted = sampled[(sampled >= begin) & (sampled < end)] - begin
             pieces.append((Predictions.of(rows), rows[wanted]))
         predictions = Predictions(
@@ -275,11 +278,22 @@ class Run:
 
     def _predicted(self, documents: Sequence[Document]) -> NDArray[np.float64]:
         """The model's answers about some documents; where it is at fault, the error names the document."""
+        meter = self._predictor.meter
+        before = meter.sent
+        meter.allow(max(0.0, self._budget.max_model_calls - self._n_asked))
         try:
             return answers_in_batches(self._predictor, [document.text for document in documents], PREDICTED_AT_ONCE)
         except ModelError as error:
             keys = [document.key for document in documents if document.text == error.text]
             raise about(error, f"document {keys[0]}") if keys else error from error.__cause__
+        except CallsSpentError as error:
+            raise CallsSpentError(
+                f"--max-model-calls {self._budget.max_model_calls:g} ends before the model has said what it predicts "
+                f"for the {len(self._chosen)} documents: allow more calls, or explain a share of them with "
+                "--sample-documents."
+            ) from error
+        finally:
+            self._n_asked += meter.sent - before
 
     def _surrogate(
         self,
@@ -318,7 +332,10 @@ class Run:
         journal.begin({**self._identity(), "sources": self._sources})
 
     def _compare(self, then: Mapping[str, Any]) -> None:
-        if found := differences(then, self._identity()):
+        assert self._folder is not None
+        with reading(self._folder):
+            found = differences(then, self._identity())
+        if found:
             raise RunFolderError(
                 f"The run in {self._folder} was started differently ({'; '.join(found)}); "
                 "give the same again, or start afresh in another --out."
@@ -341,9 +358,11 @@ def refuse_existing(folder: Path | None, resume: bool) -> None:
     """A run folder that exists is not written to without being asked, and not while another process does."""
     if folder is None:
         return
-    if "\0" in str(folder):
-        raise RunFolderError(f"{str(folder)!r} is no path: it holds a NUL character; choose another --out.")
-    if folder.exists() and not folder.is_dir():
+    try:
+        is_folder = is_path_of_folder(folder)
+    except (ValueError, OSError) as error:
+        raise RunFolderError(f"{shortened(str(folder))} is no path ({brief(error)}); choose another --out.") from error
+    if folder.exists() and not is_folder:
         raise RunFolderError(f"{folder} is a file; --out takes the folder of a run.")
     if refuse_irregular(folder / FILE) and not resume:
         raise RunFolderError(f"There is a run in {folder} already; go on with --resume, or choose another --out.")

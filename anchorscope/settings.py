@@ -330,13 +330,7 @@ def score_is_graded(name: str) -> bool:
     >>> score_is_graded("banzhaf"), score_is_graded("anchor")
     (True, False)
     """
-    is_graded = getattr(registry.resolve("score", name), "is_graded", None)
-    if not isinstance(is_graded, bool):
-        raise InputError(
-            f"The local score {name!r} does not say whether its values are graded; give what makes it an attribute "
-            "is_graded, True or False."
-        )
-    return is_graded
+    return _said(name, "is_graded", "its values are graded")
 
 
 def score_tests_anchors(name: str) -> bool:
@@ -345,7 +339,7 @@ def score_tests_anchors(name: str) -> bool:
     >>> score_tests_anchors("anchor"), score_tests_anchors("occlusion")
     (True, False)
     """
-    return bool(registry.resolve("score", name).tests_anchors)
+    return _said(name, "tests_anchors", "it tests anchors")
 
 
 def score_perturbs(settings: Settings) -> bool:
@@ -354,7 +348,7 @@ def score_perturbs(settings: Settings) -> bool:
     >>> score_perturbs(preset("paper")), score_perturbs(preset("fast"))
     (True, False)
     """
-    return bool(registry.resolve("score", str(settings.score)).perturbs)
+    return _said(str(settings.score), "perturbs", "it replaces words")
 
 
 def unused_perturbator(settings: Settings) -> str:
@@ -369,6 +363,12 @@ def check_workers(workers: int) -> None:
     """Refuse a number of workers that cannot be."""
     if not isinstance(workers, Integral) or workers < 1:
         raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
+    if workers > MOST_WORKERS:
+        raise InputError(f"The number of workers must be at most {MOST_WORKERS:,}, not {workers:,}.")
+
+
+MOST_WORKERS = 1000
+"""Processes of one run: more than any machine has a use for."""
 
 
 def in_a_line(value: Any) -> str:
@@ -386,6 +386,17 @@ def _preset(name: str) -> Mapping[str, Any]:
     if name not in PRESETS:
         raise UnknownNameError("preset", name, PRESETS)
     return PRESETS[name]
+
+
+def _said(score: str, attribute: str, what: str) -> bool:
+    """What a local score says of itself, before one is made."""
+    said = getattr(registry.resolve("score", score), attribute, None)
+    if not isinstance(said, bool):
+        raise InputError(
+            f"The local score {score!r} does not say whether {what}; give what makes it an attribute {attribute}, "
+            "True or False."
+        )
+    return said
 
 
 def _option(name: str) -> str:

@@ -34,7 +34,7 @@ from benchmarks.peer_folder import Judged, Meter, read_task, write_answer
 ROUND = 64
 """Documents judged at a time, as in a run."""
 
-TAU = preset("fast").tau
+TAU = preset("banzhaf").tau
 
 WAYS = ("judge", "scan", "race", "lime", "shap")
 
@@ -102,7 +102,7 @@ def main() -> None:
     documents, classifier = read_task(arguments.folder)
     predictor = as_predictor(classifier.model)
     strategy = {"strategy": arguments.way} if arguments.way in registry.names("strategy") else {}
-    settings = preset("fast", fill=arguments.fill, **strategy)
+    settings = preset("banzhaf", fill=arguments.fill, **strategy)
     answer: dict[str, Any]
     if arguments.way in ("lime", "shap"):
         attribute(arguments.way, documents[:1], predictor)  # imports and first calls are off the clock

@@ -119,7 +119,7 @@ class Arena:
         read = read_texts(task.texts).documents
         self.sizes = {key: min(size, len(read)) for key, size in sizes.items()}
         self.texts = [document.text for document in read]
-        self.candidates = find_candidates(read, preset("fast"))
+        self.candidates = find_candidates(read, preset("banzhaf"))
         self.judged = [self._judged(number) for number in range(len(read))]
         self.labels = self.predictor.predict(self.texts).argmax(axis=1)
         self._folder = CACHE / name
@@ -130,7 +130,7 @@ class Arena:
         found: Candidates = self.candidates
         here = slice(found.first_occurrence[number], found.first_occurrence[number + 1])
         text = self.texts[number]
-        return Judged(text, list(split(text).words), found.occurrence_position[here].tolist())
+        return Judged(text, list(split(text).words), found.positions[here].tolist())
 
     def folder(self, size: str) -> Path:
         """The folder with so many of the documents."""
@@ -165,7 +165,7 @@ class Arena:
         names = ("total",) if len(answer["verdicts"][0]) > 3 else AGGREGATIONS
         found = {}
         for name in names:
-            values = aggregation(name).score(tally, preset("fast").alpha)
+            values = aggregation(name).score(tally, preset("banzhaf").alpha)
             order = [ranking(values[row], tally.occurrences[row])[:K] for row in range(len(labels))]
             found[name] = {label: [self.candidates.terms[t] for t in row] for label, row in zip(labels, order)}
         return found

@@ -68,7 +68,7 @@ class Copies(Sequence[Document]):
 
 def judge(task: tasks.Task, most: int) -> Judged:
     """Test every candidate of the first documents with about ``most`` candidate occurrences."""
-    settings = preset("fast")
+    settings = preset("banzhaf")
     predictor, perturbator = classifiers.train("linear", task.train), CorpusPerturbator()
     documents = sorted(read_texts(task.texts).documents, key=lambda document: document.key)
     texts = [document.text for document in documents]
@@ -115,12 +115,16 @@ def grown(judged: Judged, occurrences: int, seed: int) -> tuple[Collection, NDAr
         labels=small.labels,
         predictions=Predictions(labels, np.ones(len(labels))),
         terms=small.terms,
+        written=small.written,
         occurrence_document=np.repeat(np.arange(len(originals), dtype=np.int32), n_each),
-        occurrence_position=np.broadcast_to(np.int32(0), len(terms)),
         occurrence_term=terms,
+        first_position=np.arange(len(terms) + 1),
+        positions=np.broadcast_to(np.int32(0), len(terms)),
         first_occurrence=starts,
         training=small.training,
         explained=small.explained,
+        expected=np.zeros(len(terms)),
+        beyond=np.zeros(len(small.terms), np.int64),
     )
     return collection, originals
 
@@ -148,7 +152,7 @@ def race(
         places = [np.arange(*small.first_occurrence[originals[d] : originals[d] + 2]) for d in some]
         value = judged.value[np.concatenate(places)]
         tested = round_.occurrences[round_.occurrences != EMPTY_ANCHOR]
-        now = strategy.count(Counted(tested, np.zeros(len(value), bool), value))
+        now = strategy.count(Counted(tested, np.zeros(len(value), bool), value, np.zeros(len(value))))
         labels, terms = collection.labels_of(now.occurrences), collection.terms_of(now.occurrences)
         tally = tally.observe(labels, terms, now.anchor, now.value)
     seconds = process_time() - start - linear
@@ -207,7 +211,7 @@ def study(name: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
         for seed in range(arguments.seeds):
             collection, originals = grown(judged, size, seed)
             for regret in arguments.regrets:
-                settings = preset("fast", regret=regret, seed=seed)
+                settings = preset("banzhaf", regret=regret, seed=seed)
                 rows += [{"size": size, **row} for row in race(judged, collection, originals, settings)]
             written.write(f"settled_{name}", arguments, rows)
         Console(stderr=True).print(f"{name}: {size:,} occurrences done")

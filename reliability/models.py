@@ -66,3 +66,9 @@ def write_weights(pipeline: Any, folder: Path) -> None:
 
 
 reviews = Counted()
+
+
+def keywords(texts: Sequence[str]) -> list[list[float]]:
+    """A classifier that knows two words, for studies in which the model is not the question."""
+    scores = [2.0 * text.count("great") - 2.0 * text.count("bad") + 0.1 for text in texts]
+    return [[1 / (1 + math.exp(score)), 1 / (1 + math.exp(-score))] for score in scores]

@@ -37,7 +37,10 @@ from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_files, read_texts
 from anchorscope.text.words import spans, split, terms
 
-TABLES = ("meta", "labels", "documents", "terms", "counts", "rounds", "measurements", "skips", "prefixes", "evidence")
+TABLES = (
+    *("meta", "labels", "documents", "terms", "counts", "surrogate", "rounds", "measurements", "skips", "prefixes"),
+    "evidence",
+)
 TABLES += ("texts", "moments")
 
 NUMBERS = tuple(ROW.fields or ())

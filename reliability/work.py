@@ -101,5 +101,5 @@ def rounds(run: Path) -> int:
 
 def leftovers(run: Path) -> Sequence[str]:
     """Files in a finished run folder that should not be there."""
-    expected = {"journal.sqlite", "result.json", "report.html", "lock"}
+    expected = {"journal.sqlite", "result.json", "report.html", "journal.lock"}
     return sorted(path.name for path in run.iterdir() if path.name not in expected)

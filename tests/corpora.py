@@ -70,10 +70,9 @@ def play(
     scan: Scan | None = None,
 ) -> Played:
     """Plan rounds and answer them from ``truth``, which says of each occurrence whether it is an anchor."""
-    number = {
-        (int(d), (int(p),)): i
-        for i, (d, p) in enumerate(zip(collection.occurrence_document, collection.occurrence_position, strict=True))
-    }
+    everything = np.arange(len(collection.occurrence_term))
+    places = zip(collection.occurrence_document.tolist(), collection.positions_of(everything), strict=True)
+    number = {place: occurrence for occurrence, place in enumerate(places)}
     played = Played(collection.tally(), scan or Scan(collection, chosen))
     while (round_ := played.scan.next_round(played.tally)) is not None:
         asked = [EMPTY_ANCHOR if p == EMPTY else number[u.document, p] for u in round_.units for p in u.positions]

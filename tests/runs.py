@@ -12,7 +12,7 @@ from anchorscope.asking.budget import Budget
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.result import Result
 from anchorscope.run import Run
-from anchorscope.settings import Settings
+from anchorscope.settings import Settings, score_perturbs
 from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_texts
 from anchorscope.types import Snapshot
@@ -59,11 +59,12 @@ def make_run(
     keep_texts: bool = True,
     **settings: Any,
 ) -> Run:
+    chosen = Settings(**{**PLAIN, **settings})
     return Run(
         read_texts(reviews() if texts is None else texts),
         model or predictor(),
-        perturbator or CorpusPerturbator(top_n=12),
-        Settings(**{**PLAIN, **settings}),
+        perturbator or (CorpusPerturbator(top_n=12) if score_perturbs(chosen) else None),
+        chosen,
         folder=folder,
         resume=resume,
         workers=workers,

@@ -69,7 +69,7 @@ def test_judging_the_tokens_of_an_arena_finds_the_words_of_a_scan(
     monkeypatch.setattr(peers, "CACHE", tmp_path)
     monkeypatch.setattr(peers, "write_folder", lambda folder: None)
     arena = peers.Arena("rotten-tomatoes", None, {"few": 5, "some": 120, "all": 120})
-    settings = preset("fast", strategy="scan")
+    settings = preset("banzhaf", strategy="scan")
     perturbator = CorpusPerturbator(top_n=settings.top_n)
     perturbator = perturbator.fit([split(text) for text in arena.texts])
     engine = Engine(arena.predictor, perturbator, settings.sampling, settings.anchor_test)

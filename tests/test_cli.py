@@ -61,7 +61,7 @@ class FailsLater(Model):
     n_calls = 0
     def predict_proba(self, texts):
         self.n_calls += 1
-        if self.n_calls > 1:
+        if self.n_calls > 2:  # two documents, then the others
             raise RuntimeError("no more")
         return rows(texts)
 
@@ -147,8 +147,11 @@ def calls() -> list[int]:
     return [int(line) for line in Path("calls").read_text().split()]
 
 
-EXPLAIN = ("explain", "docs.csv", "--model", "models:good", "--perturbator", "corpus")
-SCAN = (*EXPLAIN, "--strategy", "scan", "--aggregation", "pr")
+EXPLAIN = ("explain", "docs.csv", "--model", "models:good")
+CORPUS = ("--perturbator", "corpus")
+BANZHAF = (*EXPLAIN, "--preset", "banzhaf", *CORPUS)
+FREQUENT = ("--stop-words", "short", "--min-occurrences", "5")
+SCAN = (*EXPLAIN, *CORPUS, "--strategy", "scan", "--aggregation", "pr", *FREQUENT)
 
 
 # What it does
@@ -166,7 +169,8 @@ def test_explain_prints_a_plain_table(run: Command) -> None:
 
 def test_skops_model_and_true_labels(run: Command) -> None:
     done = run(
-        "explain", "docs.csv", "--model", "model.skops", "--perturbator", "mask-token", "--label-column", "label"
+        *("explain", "docs.csv", "--model", "model.skops", "--label-column", "label"),
+        *("--preset", "banzhaf", "--perturbator", "mask-token"),
     )
     assert done.status == 0 and "True" in done.out
 
@@ -189,7 +193,8 @@ def test_standard_input(workplace: Path) -> None:
 
 
 def test_settings_by_hand_go_before_the_preset(run: Command) -> None:
-    done = run(*SCAN, "--preset", "paper-optimised", "--delta", "0.2", "--no-tau-tilde", "--fill", "one-pass", "--json")
+    scan = (*EXPLAIN, *CORPUS, "--strategy", "scan", "--aggregation", "pr")
+    done = run(*scan, "--preset", "paper-optimised", "--delta", "0.2", "--no-tau-tilde", "--fill", "one-pass", "--json")
     settings = json.loads(done.out)["settings"]
     assert (settings["delta"], settings["tau_tilde"], settings["stop_words"]) == (0.2, False, "nltk")
 
@@ -224,10 +229,26 @@ def test_one_label_only(run: Command) -> None:
     assert list(json.loads(run(*EXPLAIN, "--label", "yes", "--json").out)["labels"]) == ["yes"]
 
 
+ONE = ("explain", "--document", "One great film.", "--model", "models:good")
+
+
+def test_document_has_the_effects_of_its_words(run: Command) -> None:
+    """One call for the document, and one for the document without each of its three words."""
+    found = json.loads(run(*ONE, "--json").out)
+    assert found["score"] == "occlusion"
+    assert [(word["word"], word["effect"], word["anchor"]) for word in found["words"]] == [
+        ("One", 0.0, None),
+        ("great", 1.0, None),
+        ("film", 0.0, None),
+    ]
+    assert sum(calls()) == 4
+
+
 def test_document_has_its_anchors_marked(run: Command) -> None:
-    done = run("explain", "--document", "One great film.", *EXPLAIN[2:])
+    done = run(*ONE, "--score", "anchor", *CORPUS)
     assert done.status == 0 and "One [great] film." in done.out
-    found = json.loads(run("explain", "--document", "One great film.", *EXPLAIN[2:], "--json").out)
+    found = json.loads(run(*ONE, "--score", "anchor", *CORPUS, "--json").out)
+    assert found["score"] == "anchor"
     assert [(word["word"], word["anchor"]) for word in found["words"]] == [
         ("One", False),
         ("great", True),
@@ -235,31 +256,46 @@ def test_document_has_its_anchors_marked(run: Command) -> None:
     ]
 
 
+@pytest.mark.parametrize("given", [("--max-samples", "50"), ("--tau", "0.9"), ("--keep", "shared")], ids=str)
+def test_options_of_a_test_are_refused_for_effects(run: Command, given: tuple[str, ...]) -> None:
+    refused(run(*ONE, *given), f"{given[0]} belongs to perturbed texts: add --score anchor")
+    assert run(*ONE, "--score", "anchor", *CORPUS, *given).status == 0
+
+
 def test_document_with_samples_of_each_token_its_own(run: Command) -> None:
     for further in ((), ("--preset", "fast", "--test", "kl")):
-        done = run("explain", "--document", "One great film.", *EXPLAIN[2:], "--keep", "own", *further)
+        done = run(*ONE, "--score", "anchor", *CORPUS, "--keep", "own", *further)
         assert done.status == 0 and "One [great] film." in done.out
 
 
 def test_dry_run_says_that_a_race_takes_less(run: Command) -> None:
-    race, scan = (run(*EXPLAIN, "--dry-run", "--strategy", strategy).out for strategy in ("race", "scan"))
+    race, scan = (run(*BANZHAF, "--dry-run", "--strategy", strategy).out for strategy in ("race", "scan"))
     for line in ("samples", "time"):
         told = [next(row for row in out.splitlines() if row.startswith(line)) for out in (race, scan)]
         assert "at most" in told[0] and "at most" not in told[1]
 
 
 def test_dry_run_asks_the_model_about_one_text_and_one_batch(run: Command) -> None:
+    """Seven words a document, none of them twice: twelve terms in all; a text for each, and one for the document."""
+    found = json.loads(run(*EXPLAIN, "--dry-run", "--json").out)
+    assert calls() == [1, 16]
+    assert (found["documents"], found["terms"], found["occurrences"]) == (60, 12, 420)
+    assert found["predictor_texts"] == 60 + 420 and found["perturbator_passes"] == 0
+    assert found["seconds"] > 0 and found["measured_on"] == 16
+
+
+def test_dry_run_of_samples(run: Command) -> None:
     """Three words of a document are no stop words: great or dull, film, and one of five numbers; eight terms in all."""
-    done = run(*EXPLAIN, "--dry-run", "--json")
+    done = run(*BANZHAF, "--dry-run", "--json")
     found = json.loads(done.out)
     assert calls() == [1, 16]
     assert (found["documents"], found["terms"], found["occurrences"]) == (60, 8, 180)
     assert found["predictor_texts"] == found["documents"] + found["samples"] > 60
     assert found["perturbator_passes"] == 1
-    banks = json.loads(run(*EXPLAIN, "--fill", "bank", "--dry-run", "--json").out)
+    banks = json.loads(run(*BANZHAF, "--fill", "bank", "--dry-run", "--json").out)
     assert banks["perturbator_passes"] == 2 * 60
     assert found["seconds"] > 0 and found["measured_on"] == 16
-    assert "one batch of 16 texts" in run(*EXPLAIN, "--dry-run").out
+    assert "one batch of 16 texts" in run(*BANZHAF, "--dry-run").out
 
 
 def test_budget_ends_a_run_cleanly(run: Command) -> None:
@@ -301,7 +337,7 @@ def test_resume_of_a_missing_run_starts_afresh(run: Command) -> None:
 
 
 def test_resume_with_another_setting_is_refused(run: Command) -> None:
-    run(*SCAN, "--out", "run", "--max-model-calls", "1")
+    run(*SCAN, "--out", "run", "--max-model-calls", "300")
     done = run(*SCAN, "--out", "run", "--resume", "--seed", "7")
     assert done.status == 2 and "seed was 0, now 7" in done.err
 
@@ -365,23 +401,28 @@ def test_top_by_any_aggregation_equals_a_run_by_it(run: Command, aggregation: st
     """The run counts anchors, and its local score is graded, so that there are values to add up as well."""
     run(*SCAN, "--score", "banzhaf", "--out", "run")
     again = json.loads(run("top", "run", "--aggregation", aggregation, "--format", "json").out)
-    own = json.loads(run(*SCAN, "--aggregation", aggregation, "--json").out)
+    score = ("--score", "banzhaf") if AGGREGATIONS[aggregation].is_graded else ()
+    own = json.loads(run(*SCAN, *score, "--aggregation", aggregation, "--json").out)
     listed = [(t["label"], t["term"], t["score"]) for t in again["terms"]]
     assert listed == [(label, t["term"], t["score"]) for label, e in own["labels"].items() for t in e["terms"]]
 
 
 def test_top_of_a_race_agrees_with_the_race(run: Command) -> None:
-    budget = ("--max-model-calls", "100", "--round-size", "4")
-    first = json.loads(run(*EXPLAIN, "--out", "run", *budget, "--json").out)["labels"]["yes"]["terms"]
-    again = json.loads(run("top", "run", "--format", "json", "--label", "yes").out)["terms"]
-    assert [(t["term"], t["score"], [t["low"], t["high"]], t["membership"]) for t in again] == [
-        (t["term"], t["score"], t["interval"], t["membership"]) for t in first
-    ]
+    for explain, n_calls in ((EXPLAIN, "180"), (BANZHAF, "600")):
+        budget = ("--max-model-calls", n_calls, "--round-size", "4", "--out", "run")
+        first = json.loads(run(*explain, *budget, "--json").out)["labels"]["yes"]
+        again = json.loads(run("top", "run", "--format", "json", "--label", "yes").out)["terms"]
+        assert [(t["term"], t["score"], [t["low"], t["high"]], t["membership"], t["side"]) for t in again] == [
+            (t["term"], t["score"], t["interval"], t["membership"], side)
+            for side, terms in (("for", first["terms"]), ("against", first["against"]))
+            for t in terms
+        ]
+        shutil.rmtree("run")
 
 
 @pytest.mark.parametrize("aggregation", sorted(AGGREGATIONS))
 def test_top_of_a_race_has_intervals_under_any_aggregation(run: Command, aggregation: str) -> None:
-    run(*EXPLAIN, "--out", "run", "--max-model-calls", "100", "--round-size", "4")
+    run(*BANZHAF, "--out", "run", "--max-model-calls", "600", "--round-size", "4")
     terms = json.loads(run("top", "run", "--aggregation", aggregation, "--format", "json").out)["terms"]
     assert terms and all(t["low"] <= t["high"] for t in terms)
     assert aggregation == "base" or any(t["low"] < t["high"] for t in terms)
@@ -412,6 +453,12 @@ def test_top_refuses(run: Command, arguments: tuple[str, ...], says: str) -> Non
     assert done.status == 2 and says in done.err
 
 
+def test_top_counts_no_anchors_of_a_run_that_tested_none(run: Command) -> None:
+    run(*EXPLAIN, "--out", "run")
+    done = run("top", "run", "--aggregation", "pr")
+    assert done.status == 2 and "'pr' counts anchors, and --score occlusion tests none" in done.err
+
+
 # Bad input: one sentence, exit status 2, no call of the model beyond the one that reveals it
 
 
@@ -435,7 +482,9 @@ def refused(done: Outcome, says: str) -> None:
         (("docs.csv", "--clean", "tweet"), "did you mean 'tweets'"),
         (("docs.csv", "--top-k", "0"), "--top-k must be from 1"),
         (("docs.csv", "--top-k", "many"), "invalid int value: 'many'"),
-        (("docs.csv", "--perturbator", "corpsu"), "did you mean 'corpus'"),
+        (("docs.csv", "--preset", "banzhaf", "--perturbator", "corpsu"), "did you mean 'corpus'"),
+        (("docs.csv", "--perturbator", "corpus"), "occlusion only leaves them out: name none"),
+        (("docs.csv", "--score", "occlusion", "--aggregation", "sq"), "'sq' counts anchors, and --score occlusion"),
         (("docs.csv", "--aggregation", "totla"), "did you mean 'total'"),
         (("docs.csv", "--score", "banzaf"), "did you mean 'banzhaf'"),
         (("docs.csv", "--score", "anchor"), "use --score banzhaf, or another --aggregation"),
@@ -462,12 +511,8 @@ def refused(done: Outcome, says: str) -> None:
     ],
 )
 def test_bad_input_is_refused_without_asking_the_model(run: Command, arguments: tuple[str, ...], says: str) -> None:
-    refused(run("explain", "--model", "models:good", *_with_default_perturbator(arguments)), says)
+    refused(run("explain", "--model", "models:good", *arguments), says)
     assert calls() == []
-
-
-def _with_default_perturbator(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    return arguments if "--perturbator" in arguments else (*arguments, "--perturbator", "corpus")
 
 
 @pytest.mark.parametrize(
@@ -483,12 +528,12 @@ def _with_default_perturbator(arguments: tuple[str, ...]) -> tuple[str, ...]:
     ],
 )
 def test_model_that_cannot_be_used(run: Command, model: str, says: str) -> None:
-    refused(run("explain", "docs.csv", "--model", model, "--perturbator", "corpus"), says)
+    refused(run("explain", "docs.csv", "--model", model), says)
     assert calls() == []
 
 
 def test_model_that_is_not_named(run: Command) -> None:
-    refused(run("explain", "docs.csv", "--perturbator", "corpus"), "--model")
+    refused(run("explain", "docs.csv"), "--model")
 
 
 @pytest.mark.parametrize(
@@ -505,7 +550,7 @@ def test_model_that_is_not_named(run: Command) -> None:
 )
 @pytest.mark.parametrize("how", [("docs.csv",), ("--document", "a great film"), ("docs.csv", "--dry-run")])
 def test_answer_that_is_no_prediction(run: Command, model: str, says: str, how: tuple[str, ...]) -> None:
-    arguments = (*how, "--model", f"models:{model}", "--labels", "no,yes", "--perturbator", "corpus", "-q")
+    arguments = (*how, "--model", f"models:{model}", "--labels", "no,yes", "-q")
     if how[0] == "--document" and model == "one_row":
         return  # one row for one text is right
     refused(run("explain", *arguments), says)
@@ -516,8 +561,8 @@ def test_answer_that_is_no_prediction(run: Command, model: str, says: str, how: 
 
 def test_label_that_is_never_predicted(run: Command) -> None:
     model = ("--model", "models:three", "--labels", "no,yes,maybe")
-    refused(run("explain", "docs.csv", *model, "--label", "maybe", "--perturbator", "corpus", "-q"), "never predicts")
-    assert len(calls()) == 1
+    refused(run("explain", "docs.csv", *model, "--label", "maybe", "-q"), "never predicts")
+    assert calls() == [2, 58]
 
 
 def test_model_that_fails_later_is_another_matter(run: Command) -> None:

@@ -12,19 +12,8 @@ import pytest
 from anchorscope.cli import main
 from anchorscope.demo import reviews, train
 from anchorscope.errors import MissingPackageError
-from anchorscope.perturbators import choose
 
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.fixture
-def corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The quickest perturbator in the place of the default one."""
-
-    def choose_corpus(texts: object, *, top_n: int) -> tuple[object, None]:
-        return choose.named_perturbator("corpus", top_n=top_n), None
-
-    monkeypatch.setattr("anchorscope.cli.demo.choose_perturbator", choose_corpus)
 
 
 def test_reviews_are_two_halves_of_both_labels() -> None:
@@ -39,14 +28,12 @@ def test_reviews_depend_on_the_seed_alone() -> None:
     assert reviews(seed=1)[0].texts == reviews(seed=1)[0].texts != reviews(seed=2)[0].texts
 
 
-def test_demo_shows_its_words_and_where_to_go_next(
-    corpus: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_demo_shows_its_words_and_where_to_go_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--out", str(tmp_path / "run")]) == 0
     out, err = capsys.readouterr()
     negative, positive = (set(block.split()) for block in out.split("\n\n"))
     assert {"too", "bad"} <= negative and {"funny", "best"} <= positive
-    assert "4,265 film reviews" in err and "73.2%" in err and "corpus" in err and "anchorscope explain" in err
+    assert "4,265 film reviews" in err and "73.2%" in err and "leave words out" in err and "anchorscope explain" in err
     assert main(["demo", "--out", str(tmp_path / "run")]) == 2
 
 

@@ -233,17 +233,18 @@ def test_runs_of_other_documents_or_models_are_not_averaged(
 
 
 def test_the_lists_of_a_race_are_those_of_top(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Half of the documents are tested, and both say what all of them are expected to give."""
+    """Half of the documents are tested, and both say what all of them are expected to give; top shows drivers first."""
     from anchorscope.cli import main
 
-    one = make_kept(
-        tmp_path, strategy="race", aggregation="total", test="fixed", max_samples=4, budget=Budget(max_model_calls=250)
-    )
+    given = {"strategy": "race", "aggregation": "total", "score": "banzhaf", "test": "fixed", "max_samples": 4}
+    one = make_kept(tmp_path, **given, budget=Budget(max_model_calls=250))
     assert 0 < one.result.cost.tests < one.tally.occurrences.sum()
     for name in ("total", "h"):
         assert main(["top", str(tmp_path), "--aggregation", name, "--label", "yes", "--format", "json"]) == 0
-        listed = [row["term"] for row in json.loads(capsys.readouterr().out)["terms"]]
-        assert lists.by_aggregation(one, "yes", name)[:4] == listed
+        listed = [row for row in json.loads(capsys.readouterr().out)["terms"] if row["side"] == "for"]
+        drivers = {row["term"] for row in listed if row["driver"]}
+        best = sorted(lists.by_aggregation(one, "yes", name), key=lambda term: term not in drivers)
+        assert [row["term"] for row in listed] == best[:4]
 
 
 def test_unknown_names_are_refused(kept: KeptRun) -> None:
@@ -342,7 +343,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [f"{text},{label}" for text, label in zip(texts, labels)]
     (home / "texts.csv").write_text("\n".join(["review,label", *lines]) + "\n")
     columns = ["--text-column", "review", "--label-column", "label"]
-    asked = ["--model", str(home / "model.skops"), *columns, "--perturbator", "corpus"]
+    asked = ["--model", str(home / "model.skops"), *columns, "--preset", "banzhaf", "--perturbator", "corpus"]
     fast = ["--stop-words", "none", "--top-k", "4", "--out", str(home / "run")]
     assert main(["-q", "explain", str(home / "texts.csv"), *asked, *fast]) == 0
     return home
@@ -383,7 +384,7 @@ def made(command: Path, documents: Path, out: Path, *options: str) -> Path:
     """Another run of the command's model."""
     from anchorscope.cli import main
 
-    model = ["--model", str(command / "model.skops"), "--text-column", "review", "--perturbator", "corpus"]
+    model = ["--model", str(command / "model.skops"), "--text-column", "review"]
     assert main(["-q", "explain", str(documents), *model, "--max-model-calls", "400", "--out", str(out), *options]) == 0
     return out
 
@@ -410,7 +411,7 @@ def test_documents_are_found_by_any_name(command: Path, tmp_path: Path) -> None:
 
 
 def test_the_perturbator_computes_where_it_is_told(command: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from anchorscope.cli import evaluate as command_line
+    from anchorscope.cli import inputs as command_line
 
     devices, named = [], command_line.named_perturbator
 

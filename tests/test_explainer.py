@@ -20,16 +20,32 @@ from anchorscope.testing import KeywordPredictor, WeightPredictor
 from anchorscope.text.words import split
 
 TEXTS = ["a great film", "great cast , great plot", "a slow film", "slow and dull", "so great", "dull plot"]
-CHEAP = {"min_occurrences": 1, "stop_words": "none", "round_size": 2}
+CHEAP = {"round_size": 2}
+PAPER = {"preset": "paper", "perturbator": MaskTokenPerturbator()}
+BANZHAF = {
+    "preset": "banzhaf",
+    "perturbator": MaskTokenPerturbator(),
+    "settings": {**CHEAP, "min_occurrences": 1, "stop_words": "none"},
+}
 
 
 def explainer(**given) -> Explainer:
-    chosen = {"perturbator": MaskTokenPerturbator(), "settings": CHEAP, "top_k": 3, **given}
+    chosen = {"settings": CHEAP, "top_k": 3, **given}
     return Explainer(chosen.pop("model", KeywordPredictor("great")), **chosen)
 
 
-def test_the_keyword_comes_out_on_top() -> None:
-    assert explainer().explain(TEXTS)["yes"].terms[0].term == "great"
+@pytest.mark.parametrize("given", [{}, BANZHAF, PAPER], ids=["fast", "banzhaf", "paper"])
+def test_the_keyword_comes_out_on_top(given: dict) -> None:
+    assert explainer(**given).explain(TEXTS)["yes"].terms[0].term == "great"
+
+
+def test_a_perturbator_is_refused_where_no_word_is_replaced() -> None:
+    with pytest.raises(InputError, match="the local score occlusion only leaves them out: name none"):
+        explainer(perturbator=MaskTokenPerturbator()).explain(TEXTS)
+
+
+def test_a_run_without_a_perturbator_says_so() -> None:
+    assert explainer().explain(TEXTS).perturbator == {"name": "none", "sha256": ""}
 
 
 def test_a_plain_function_is_a_model() -> None:
@@ -62,7 +78,7 @@ def test_random_state_is_the_seed() -> None:
 
 
 def test_settings_go_before_the_preset() -> None:
-    found = explainer(preset="paper", settings={**CHEAP, "delta": 0.2}).explain(TEXTS).settings
+    found = explainer(**PAPER, settings={**CHEAP, "delta": 0.2}).explain(TEXTS).settings
     assert (found["delta"], found["keep"], found["test"]) == (0.2, "own", "kl")
 
 
@@ -95,6 +111,8 @@ def test_unknown_names_list_near_misses(given: dict, words: str) -> None:
         ({"filter": "optimistic", "aggregation": "base"}, "--filter optimistic knows no pseudo-score"),
         ({"keep": "own", "aggregation": "total"}, "--keep own"),
         ({"max_samples": 0}, "--max-samples"),
+        ({"score": "occlusion", "aggregation": "sq"}, "'sq' counts anchors, and --score occlusion tests none"),
+        ({"score": "anchor", "aggregation": "total"}, "--score anchor says yes or no"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(settings: dict, words: str) -> None:
@@ -121,9 +139,10 @@ def test_a_run_folder_goes_on_where_it_was_left(tmp_path: Path) -> None:
 
 
 def test_the_model_calls_of_a_budget_end_the_run() -> None:
-    """6 documents are 6 calls: the budget is spent before the first test."""
-    result = explainer(max_model_calls=6, model=WeightPredictor({"great": 1.0}, bias=-0.5)).explain(TEXTS)
-    assert result.cost.tests == 0
+    """Of 10 calls 4 go to documents (4 in 10), and 6 to tests."""
+    result = explainer(max_model_calls=10, model=WeightPredictor({"great": 1.0}, bias=-0.5)).explain(TEXTS)
+    assert sum(e.asked for e in result.explanations.values()) == 4
+    assert result.cost.predictor_texts <= 10 and 0 < result.cost.tests <= 6
 
 
 def test_a_budget_of_nothing_is_a_budget() -> None:
@@ -138,8 +157,9 @@ def test_an_argument_and_a_setting_that_disagree_are_refused() -> None:
 def test_training_texts_are_those_of_av5() -> None:
     """ "great" four times in the training texts is one too few."""
     settings = {**CHEAP, "strategy": "scan", "aggregation": "av5", "test": "kl", "max_samples": 60}
+    noise = MaskTokenPerturbator()
     for n, expected in ((4, 0.0), (5, 1.0)):
-        result = explainer(settings=settings).explain(TEXTS, training_texts=["great"] * n)
+        result = explainer(settings=settings, perturbator=noise).explain(TEXTS, training_texts=["great"] * n)
         assert {t.term: t.score for t in result["yes"].terms}["great"] == expected
 
 
@@ -199,7 +219,7 @@ def test_training_texts_are_texts(training, words: str) -> None:
 def test_training_texts_may_be_read_only_once(tmp_path: Path) -> None:
     """A generator is counted, and the same texts as a list go on with its run."""
     settings = {**CHEAP, "strategy": "scan", "aggregation": "av5", "test": "kl", "max_samples": 60}
-    made = explainer(settings=settings)
+    made = explainer(settings=settings, perturbator=MaskTokenPerturbator())
     once = made.explain(TEXTS, training_texts=("great" for _ in range(5)), out=tmp_path / "run")
     again = made.explain(TEXTS, training_texts=["great"] * 5, out=tmp_path / "run", resume=True)
     assert {t.term: t.score for t in once["yes"].terms}["great"] == 1.0
@@ -209,9 +229,44 @@ def test_training_texts_may_be_read_only_once(tmp_path: Path) -> None:
 # --- one document ---
 
 
+def noisy(**given) -> Explainer:
+    return explainer(perturbator=MaskTokenPerturbator(), **given)
+
+
+def test_the_effects_of_one_document() -> None:
+    """ "yes" iff great occurs: without all of its *great*s it is "no", and no other word matters; one call a term."""
+    found = explainer().effects("a great, great film")
+    assert (found.label, found.score) == ("yes", "occlusion")
+    assert [(w.word, w.span, w.effect) for w in found.words] == [
+        ("a", (0, 1), 0.0),
+        ("great", (2, 7), 1.0),
+        ("great", (9, 14), 1.0),
+        ("film", (15, 19), 0.0),
+    ]
+    assert all(w.anchor is None and w.deviation == 0 for w in found.words) and found.anchors == ()
+
+
+def test_effects_of_samples_have_a_deviation() -> None:
+    """Banzhaf: with one *great* the other word changes nothing; what anchors are is read from the same samples."""
+    found = explainer(**BANZHAF).effects("great film")
+    assert found.score == "banzhaf" and [w.word for w in found.words] == ["great", "film"]
+    assert found.words[0].effect == pytest.approx(1.0) and abs(found.words[1].effect) < 0.5
+    assert all(w.samples for w in found.words) and found.words[0].anchor
+
+
+def test_there_are_no_effects_where_anchors_are_tested() -> None:
+    with pytest.raises(InputError, match=r"The preset 'paper' tests anchors: ask for anchors\(\)"):
+        explainer(**PAPER).effects("a great film")
+
+
+def test_effects_take_no_perturbator() -> None:
+    with pytest.raises(InputError, match="occlusion only leaves them out"):
+        noisy().effects("a great film")
+
+
 def test_the_anchors_of_one_document() -> None:
     """ "yes" iff great occurs, removal; words with spans, punctuation left out."""
-    found = explainer(settings={"test": "kl", "max_samples": 200}).anchors("a great, great film")
+    found = noisy(settings={"test": "kl", "max_samples": 200}).anchors("a great, great film")
     assert found.label == "yes" and found.probability == 1.0
     assert found.probabilities == {"no": 0.0, "yes": 1.0}
     assert [(w.word, w.span) for w in found.words] == [
@@ -225,11 +280,11 @@ def test_the_anchors_of_one_document() -> None:
 
 def test_one_document_needs_a_word() -> None:
     with pytest.raises(DocumentsError, match="no word to test"):
-        explainer().anchors("?!")
+        noisy().anchors("?!")
 
 
 def test_one_document_has_stop_words_and_rare_words_tested_too() -> None:
-    assert [w.word for w in explainer().anchors("the film").words] == ["the", "film"]
+    assert [w.word for w in noisy().anchors("the film").words] == ["the", "film"]
 
 
 def test_one_document_does_not_change_the_perturbator_it_is_given() -> None:
@@ -271,22 +326,23 @@ def test_one_document_is_tested_with_the_settings_that_are_given(cap: int) -> No
     """A coin that no test can call within the cap: every word takes all of its samples, and no more."""
     model = WeightPredictor({"great": 1.0, "dull": -1.0}, bias=0.01)
     given = {"test": "sprt", "tau": 0.5, "delta": 1e-9, "look": 4, "max_samples": cap}
-    found = explainer(model=model, settings=given).anchors("great dull great dull film")
+    found = noisy(model=model, settings=given).anchors("great dull great dull film")
     assert {word.samples for word in found.words} == {cap}
-    by_default = explainer(model=model, settings={"max_samples": cap}).anchors("great dull great dull film")
+    by_default = noisy(model=model, settings={"max_samples": cap}).anchors("great dull great dull film")
     assert max(word.samples for word in by_default.words) <= cap
 
 
 def test_one_document_keeps_what_is_given_to_keep() -> None:
-    """Under ``own`` the word under test is in every sample, so that there is no value to read."""
-    given = {"keep": "own"}, {"weight": "fragile"}
-    found = [explainer(settings=settings).anchors("a great film") for settings in given]
-    assert not any(word.value for word in found[0].words) and any(word.value for word in found[1].words)
+    """Of 12 samples of its own a word is in each; of 12 that all words share, in some."""
+    given = {"test": "fixed", "max_samples": 12}
+    own, shared = (noisy(settings={**given, "keep": keep}).anchors("a great film") for keep in ("own", "shared"))
+    assert [word.samples for word in own.words] == [12] * 3
+    assert all(0 < word.samples < 12 for word in shared.words)
 
 
 def test_one_document_is_a_text() -> None:
     with pytest.raises(InputError, match=r"text must be a string, not 5 \(a int\)"):
-        explainer().anchors(5)
+        noisy().anchors(5)
 
 
 # --- texts from elsewhere ---

@@ -17,7 +17,7 @@ def judged() -> settled.Judged:
     chances = np.random.default_rng(0)
     texts = [" ".join(chances.choice(list("abcdefgh"), chances.integers(1, 6))) for _ in range(40)]
     documents = [Document(f"{number:02}", text) for number, text in enumerate(texts)]
-    plain = Settings(stop_words="none", min_occurrences=1)
+    plain = Settings(score="banzhaf")
     made = collect(documents, ("no", "yes"), Predictions(np.arange(40) % 2, np.ones(40)), plain)
     return settled.Judged(made, np.arange(len(made.occurrence_term)) / 100)
 
@@ -42,7 +42,7 @@ def test_a_grown_collection_has_the_words_and_values_of_its_originals(judged: se
 
 def test_a_simulated_race_without_regret_tests_everything_and_is_right(judged: settled.Judged) -> None:
     large, originals = settled.grown(judged, 500, seed=2)
-    rows = settled.race(judged, large, originals, preset("fast", top_k=3, regret=0.0))
+    rows = settled.race(judged, large, originals, preset("banzhaf", top_k=3, regret=0.0))
     assert sum(row["tests"] for row in rows) == len(large.occurrence_term)
     for row in rows:
         assert (row["regret_true"], row["covered"]) == (pytest.approx(0, abs=1e-9), 1.0)

@@ -19,7 +19,7 @@ ADDED = {
     "perturbator": "dots",
     "predictor": "shouting",
     "reporter": "ticks",
-    "score": "removal",
+    "score": "replacement",
     "strategy": "backwards",
 }
 
@@ -31,7 +31,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     shutil.copytree(SOURCE, source)
     install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*install, "--target", str(target), str(source)], check=True, capture_output=True, text=True)
-    return {**os.environ, "PYTHONPATH": str(target)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(target), str(SOURCE.parent.parent)])}
 
 
 def python(environment: dict[str, str], code: str) -> str:
@@ -70,7 +70,7 @@ TEXTS = [
 
 
 def test_one_of_each_together_on_the_command_line(environment: dict[str, str], tmp_path: Path) -> None:
-    """*great* is what the model goes by; it is taken out of six documents, at .5 each."""
+    """*great* is what the model goes by; there are dots in its place in six documents, at .5 each."""
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
     options = [f"--{kind}={name}" for kind, name in ADDED.items() if kind != "predictor"]
     command = [sys.executable, "-m", "anchorscope.cli", "explain", str(tmp_path / "texts.txt"), *options]
@@ -89,13 +89,13 @@ def test_one_of_each_together_on_the_command_line(environment: dict[str, str], t
         capture_output=True,
         text=True,
     )
-    assert again.stdout.splitlines()[1].startswith("loud,1,great,0.5"), again.stderr
+    assert again.stdout.splitlines()[1].startswith("loud,1,great,great,0.5,"), again.stderr
 
 
 def test_one_of_each_together_in_python(environment: dict[str, str]) -> None:
     code = (
         "from anchorscope import Explainer\nfrom outside_plugs import Dots, Shouting\n"
-        "settings = {'score': 'removal', 'strategy': 'backwards', 'aggregation': 'per-document',"
+        "settings = {'score': 'replacement', 'strategy': 'backwards', 'aggregation': 'per-document',"
         " 'min_occurrences': 1, 'stop_words': 'none'}\n"
         "explainer = Explainer(Shouting('great'), perturbator=Dots(), backend='one-by-one', settings=settings)\n"
         f"print(explainer.explain({TEXTS!r})['loud'].terms[0].term)"

@@ -199,7 +199,7 @@ def test_a_journal_keeps_the_order_of_the_words_out(keep_texts: bool, tmp_path: 
         rounds = [unpacked(blob) for (blob,) in db.execute("SELECT rows FROM measurements")]
         evidence = db.execute("SELECT document, term, ordinal FROM evidence").fetchall()
     assert not [name for name in (*columns, *ROW.names) if "position" in name]
-    assert {"document", "term", "ordinal"} < {*ROW.names} and len(ROW.names) == 11, "what else names an occurrence?"
+    assert {"document", "term", "ordinal"} < {*ROW.names} and len(ROW.names) == 12, "what else names an occurrence?"
     measured = {0: [], 1: []}
     for rows in rounds:
         for document, term, ordinal in rows[["document", "term", "ordinal"]].tolist():
@@ -347,7 +347,7 @@ def workplace(tmp_path: Path) -> Path:
 
 def explain(workplace: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "anchorscope.cli", "explain", "docs.csv", "--model", "talking:model"]
-    more = ["--labels", "no,yes", "--perturbator", "corpus", "--json", *options]
+    more = ["--labels", "no,yes", "--json", *options]
     return subprocess.run([*command, *more], cwd=workplace, capture_output=True, text=True, check=False)
 
 

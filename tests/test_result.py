@@ -33,7 +33,14 @@ def test_a_result_is_read_back_as_it_was_written(result: Result, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"strategy": "race", "aggregation": "total", "test": "fixed"}, {"labels": ("yes",)}], ids=str
+    "given",
+    [
+        {},
+        {"strategy": "race", "aggregation": "total"},
+        {"strategy": "race", "aggregation": "total", "score": "banzhaf", "test": "fixed"},
+        {"labels": ("yes",)},
+    ],
+    ids=str,
 )
 def test_a_result_follows_its_schema(given: dict) -> None:
     run = make_run(**given)
@@ -51,24 +58,26 @@ def test_the_schema_refuses_what_is_no_result(result: Result) -> None:
 
 def test_the_json_holds_what_the_design_promises(result: Result) -> None:
     values = json.loads(result.to_json())
-    assert values["schema"] == 1 and values["seed"] == 0
+    assert values["schema"] == 2 and values["seed"] == 0
     assert {"settled", "interval_level", "settings", "cost", "versions", "model"} <= set(values)
-    assert {"documents", "robust", "settled", "regret", "terms"} <= set(values["labels"]["yes"])
+    told = {"documents", "asked", "robust", "robust_of", "settled", "regret", "terms", "against", "note"}
+    assert told == set(values["labels"]["yes"])
     term = values["labels"]["yes"]["terms"][0]
     expected = {
         "term",
+        "written",
         "score",
         "interval",
         "membership",
+        "driver",
         "anchors",
-        "non_anchors",
         "skipped",
         "occurrences",
         "tested",
         "examples",
     }
-    assert expected <= set(term)
-    assert term["tested"] == term["anchors"] + term["non_anchors"]
+    assert expected == set(term)
+    assert 0 <= term["anchors"] <= term["tested"]
     assert {"seconds", "documents", "tests", "samples", "predictor_texts", "perturbator_passes"} <= set(values["cost"])
 
 
@@ -83,6 +92,24 @@ def test_a_file_that_is_no_result_is_refused(content: str, tmp_path: Path) -> No
     (tmp_path / FILE).write_text(content)
     with pytest.raises(RunFolderError, match=FILE):
         Result.load(tmp_path)
+
+
+def test_a_result_of_schema_1_is_read(result: Result, tmp_path: Path) -> None:
+    """It counted anchors apart from non-anchors, and knew no drivers, no terms against, and no way of writing them."""
+    values = json.loads(result.to_json())
+    values["schema"] = 1
+    for explanation in values["labels"].values():
+        for name in ("asked", "robust_of", "against"):
+            del explanation[name]
+        for term in explanation["terms"]:
+            del term["driver"], term["written"]
+            term["non_anchors"] = term["tested"] - term["anchors"]
+    (tmp_path / FILE).write_text(json.dumps(values))
+    found = Result.load(tmp_path)["yes"]
+    counts = [(t.term, t.score, t.interval, t.tested, t.anchors, t.occurrences) for t in result["yes"].terms]
+    assert [(t.term, t.score, t.interval, t.tested, t.anchors, t.occurrences) for t in found.terms] == counts
+    assert [t.written for t in found.terms] == [t.term for t in found.terms]
+    assert not found.drivers and not found.against and found.asked == found.documents == result["yes"].documents
 
 
 def test_a_missing_result_is_refused(tmp_path: Path) -> None:
@@ -119,9 +146,10 @@ def test_a_run_with_an_aggregation_of_an_outside_author_can_be_saved(tmp_path: P
 def test_a_race_can_show_more_words_than_it_draws(tmp_path: Path, monkeypatch) -> None:
     """--top-k 400 with a race (here: two words drawn and four shown)."""
     monkeypatch.setattr("anchorscope.scoring.forecasts.CONTENDERS", 2)
-    run = make_run(strategy="race", aggregation="total", test="fixed", max_samples=12)
-    finish(run)
-    run.result().save(tmp_path)
+    for given in ({"score": "banzhaf", "test": "fixed", "max_samples": 12}, {"score": "occlusion"}):
+        run = make_run(strategy="race", aggregation="total", **given)
+        finish(run)
+        run.result().save(tmp_path)
 
 
 def test_a_seed_of_numpy_can_be_saved(tmp_path: Path) -> None:
@@ -135,20 +163,30 @@ def test_a_table_has_a_row_a_term(result: Result) -> None:
     pandas = pytest.importorskip("pandas")
     table = result.to_pandas()
     assert isinstance(table, pandas.DataFrame)
-    assert len(table) == sum(len(e.terms) for e in result.explanations.values())
-    first = table[(table["label"] == "yes") & (table["rank"] == 1)].iloc[0]
+    assert len(table) == sum(len(e.terms) + len(e.against) for e in result.explanations.values())
+    first = table[(table["label"] == "yes") & (table["rank"] == 1) & (table["side"] == "for")].iloc[0]
     assert first["term"] == result["yes"].terms[0].term
     assert (first["low"], first["high"]) == result["yes"].terms[0].interval
 
 
-def test_rows_count_ranks_from_one_in_each_label(result: Result) -> None:
-    found = [(row["label"], row["rank"]) for row in rows(result.explanations)]
-    assert found == [(label, rank) for label, e in result.explanations.items() for rank in range(1, len(e.terms) + 1)]
+def test_rows_count_ranks_from_one_on_each_side_of_each_label() -> None:
+    """The default: terms that speak for a label, and some against it."""
+    run = make_run(strategy="race", aggregation="total")
+    finish(run)
+    explanations = run.result().explanations
+    assert all(e.against for e in explanations.values())
+    found = [(row["label"], row["side"], row["rank"], row["term"]) for row in rows(explanations)]
+    assert found == [
+        (label, side, rank, term.term)
+        for label, e in explanations.items()
+        for side, terms in (("for", e.terms), ("against", e.against))
+        for rank, term in enumerate(terms, start=1)
+    ]
 
 
 def test_the_html_table_escapes_what_it_shows() -> None:
-    term = Term("<script>", 0.5, (0.0, 1.0), None, 1, 2, 0, 3)
-    page = html({"a & b": Explanation("a & b", 1, 0, True, None, (term,))}, level=0.9)
+    term = Term("<script>", "<script>", 0.5, (0.0, 1.0), None, True, 3, 1, 0, 3)
+    page = html({"a & b": Explanation("a & b", 1, 1, 0, 1, True, None, (term,))}, level=0.9)
     assert "<script>" not in page and "&lt;script&gt;" in page and "a &amp; b" in page
 
 

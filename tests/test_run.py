@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from runs import PLAIN, WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
 
-from anchorscope.asking.budget import Budget
+from anchorscope.asking.budget import Budget, CallsSpentError
 from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
 from anchorscope.estimate import estimate
 from anchorscope.journal.reader import RunReader
@@ -57,11 +57,12 @@ def test_what_a_snapshot_calls_settled_is_the_list_of_the_end(name: str) -> None
 
 
 def test_counts_of_a_term_add_up() -> None:
-    """Without filter: anchors + non-anchors + skipped = occurrences at the end, and no more on the way."""
+    """Without filter: tested + skipped = occurrences at the end, and no more on the way; some tested are anchors."""
     for snapshot in finish(make_run()):
         for explanation in snapshot.explanations.values():
             for term in explanation.terms:
-                total = term.anchors + term.non_anchors + term.skipped
+                total = term.tested + term.skipped
+                assert 0 <= term.anchors <= term.tested
                 assert total == term.occurrences if snapshot.finished else total <= term.occurrences
 
 
@@ -162,7 +163,8 @@ def test_robust_drop_counts_the_tokens_of_robust_documents_as_non_anchors() -> N
         )
         finish(run)
         found[robust] = {
-            label: {t.term: (t.anchors, t.non_anchors) for t in run.result()[label].terms} for label in ("no", "yes")
+            label: {t.term: (t.anchors, t.tested - t.anchors) for t in run.result()[label].terms}
+            for label in ("no", "yes")
         }
     assert found["keep"]["no"] == {"bad": (2, 0), "film": (2, 0), "slow": (1, 0)}
     assert found["drop"]["no"] == {"bad": (0, 2), "film": (0, 2), "slow": (0, 1)}
@@ -330,12 +332,12 @@ def test_a_share_that_is_none_is_refused(share: float) -> None:
 
 
 def test_a_budget_of_model_calls_ends_the_run_cleanly() -> None:
-    """The documents take 30; the run ends with the round in which the budget is passed."""
-    seen = finish(make_run(budget=Budget(max_model_calls=60)))
+    """The documents take 30; the run ends with the last document whose tests can be afforded."""
+    seen = finish(make_run(budget=Budget(max_model_calls=300)))
     whole = finish(make_run())
     assert seen[-1].finished and 0 < seen[-1].round < whole[-1].round
-    assert seen[-2].cost.predictor_texts >= 60 > seen[-3].cost.predictor_texts
-    assert not seen[-1].settled
+    assert 0 < seen[-1].cost.tests < whole[-1].cost.tests
+    assert seen[-1].cost.predictor_texts <= 300 and not seen[-1].settled
 
 
 def test_a_budget_of_no_time_still_gives_a_result() -> None:
@@ -347,17 +349,24 @@ def test_a_budget_of_no_time_still_gives_a_result() -> None:
 
 def test_a_run_that_ran_out_of_budget_goes_on_with_a_larger_one(tmp_path: Path) -> None:
     """And then ends where a run without a budget does."""
-    finish(make_run(folder=tmp_path / "run", budget=Budget(max_model_calls=60)))
+    finish(make_run(folder=tmp_path / "run", budget=Budget(max_model_calls=300)))
     run = make_run(folder=tmp_path / "run", resume=True)
     finish(run)
     assert outcome(run) == explained()
 
 
-def test_the_budget_of_model_calls_is_not_passed_by_more_than_a_round(tmp_path: Path) -> None:
-    """Every text that the model is asked about counts, the evidence of a run folder included."""
+def test_every_text_that_the_model_is_asked_about_counts(tmp_path: Path) -> None:
+    """The evidence of a run folder included."""
     model = Untouchable()
-    seen = finish(make_run(model=model, folder=tmp_path / "run", budget=Budget(max_model_calls=40)))
-    assert model.n_asked == seen[-1].cost.predictor_texts
+    seen = finish(make_run(model=model, folder=tmp_path / "run", budget=Budget(max_model_calls=300)))
+    assert model.n_asked == seen[-1].cost.predictor_texts <= 300
+
+
+def test_a_scan_that_cannot_predict_its_documents_is_refused_with_the_next_step() -> None:
+    model = Untouchable()
+    with pytest.raises(CallsSpentError, match=r"--max-model-calls 20 ends before .* the 30 documents: allow more"):
+        finish(make_run(model=model, budget=Budget(max_model_calls=20)))
+    assert model.n_asked <= 20
 
 
 # --- a model that answers nonsense ---

@@ -93,7 +93,7 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
             "terms": [
                 [
                     *(t.term, rounded(t.score), *map(rounded, t.interval), rounded(t.membership)),
-                    *(t.anchors, t.non_anchors, t.skipped, t.occurrences),
+                    *(t.anchors, t.tested - t.anchors, t.skipped, t.occurrences),
                 ]
                 for t in e.terms
             ],

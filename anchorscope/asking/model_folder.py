@@ -75,11 +75,14 @@ def _refuse_code(folder: Path) -> None:
                     )
 
 
-CODE = ("auto_map", "custom_pipelines", "quantization_config", "use_kernels", "kernel_config", "compile_config")
-"""Options that name code, or packages that are loaded because of them."""
+CODE = (
+    *("auto_map", "custom_pipelines", "quantization_config", "use_kernels", "kernel_config", "compile_config"),
+    "transformers_weights",
+)
+"""Options that name code, packages that are loaded because of them, or other files with weights."""
 
 KERNELS = ("attn_implementation", "_attn_implementation", "experts_implementation")
-KNOWN_KERNELS = (None, "eager", "sdpa", "flash_attention_2", "flex_attention")
+KNOWN_KERNELS = (None, "eager", "sdpa", "flex_attention")
 """Ways of computing that come with torch; any other name is looked up on a hub, and is code."""
 
 LARGEST_CONFIG = 64 << 20

@@ -5,7 +5,7 @@
     the process itself       a model that forks and returns in the child would have the child write our files: the child
                              ends there, and what it had to say is lost with it
 
->>> with process_as_it_was():
+>>> with process_as_it_was("a model"):
 ...     _ = np.seterr(all="raise")
 >>> np.geterr()["divide"] != "raise"
 True
@@ -27,8 +27,8 @@ CHILD_STATUS = 70
 
 
 @contextmanager
-def process_as_it_was() -> Iterator[None]:
-    """Put back what a model may change of the process, and say so."""
+def process_as_it_was(model: str) -> Iterator[None]:
+    """Put back what a model may change of the process, and say which one did."""
     number = os.getpid()
     errors = np.geterr()
     folder = _current_folder()
@@ -39,11 +39,11 @@ def process_as_it_was() -> Iterator[None]:
             os._exit(CHILD_STATUS)
         if np.geterr() != errors:
             np.seterr(**errors)
-            log.info("The model changed how numpy handles errors; that is put back.")
+            log.info("%s changed how numpy handles errors; that is put back.", model)
         if folder is not None and _current_folder() != folder:
             with suppress(OSError):
                 os.chdir(folder)
-            log.info("The model changed the current folder; that is put back.")
+            log.info("%s changed the current folder; that is put back.", model)
 
 
 def _current_folder() -> str | None:

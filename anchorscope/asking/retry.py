@@ -122,13 +122,13 @@ class RetryingPredictor:
             return lambda: self.predict(texts)
         self.meter.pass_on(len(texts))
         try:
-            begun = _called(predictor.begin, texts)
+            begun = _called(predictor.begin, texts, self.name)
         except Exception:
             return lambda: self.predict(texts)
 
         def answer() -> NDArray[np.float64]:
             try:
-                return self._ask(texts, partial(_called, lambda _: begun()))
+                return self._ask(texts, lambda _: _called(lambda _: begun(), texts, self.name))
             except ModelFailedError:
                 return self.predict(texts)
             except ModelError as error:
@@ -177,8 +177,8 @@ class RetryingPredictor:
     def _call(self, texts: list[str]) -> Any:
         self.meter.pass_on(len(texts))
         if self._retry.timeout is None:
-            return _called(self.predictor.predict, texts)
-        return _within(self._retry.timeout, self.predictor.predict, texts)
+            return _called(self.predictor.predict, texts, self.name)
+        return _within(self._retry.timeout, self.predictor.predict, texts, self.name)
 
     def _divide(self, texts: list[str], error: ModelError, attempts: int) -> NDArray[np.float64]:
         """The answers of the halves of a batch that fails; or an error that names the text at fault."""
@@ -289,30 +289,30 @@ def _named(error: ModelError, text: str) -> ModelError:
     return ModelError(f"{str(error).removesuffix('.')}; the text is {shortened(text)}.", text=text)
 
 
-def _called(ask: Callable[[Any], Any], texts: Sequence[str]) -> Any:
+def _called(ask: Callable[[Any], Any], texts: Sequence[str], model: str) -> Any:
     """What ``ask`` answers, with the process as it was before; a model that would end it has failed as any other.
 
     So has one that raises an exception which is none of Python's usual ones (a cancelled task, a class of its own):
     only an interrupt, which is the user's, goes through.
     """
     try:
-        with process_as_it_was():
+        with process_as_it_was(model):
             return ask(texts)
     except (Exception, KeyboardInterrupt):
         raise
     except SystemExit as error:
         raise ModelFailedError(f"The model asked the process to end (SystemExit: {error}).") from error
     except BaseException as error:
-        raise ModelFailedError(f"The model raised {type(error).__name__}: {error}.") from error
+        raise ModelFailedError(f"The model raised {brief(error)}.") from error
 
 
-def _within(seconds: float, ask: Callable[[list[str]], Any], texts: list[str]) -> Any:
+def _within(seconds: float, ask: Callable[[list[str]], Any], texts: list[str], model: str) -> Any:
     """What ``ask`` answers, or what it raises; a TimeoutError if it does neither in time."""
     said: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
 
     def call() -> None:
         try:
-            said.put((_called(ask, texts), None))
+            said.put((_called(ask, texts, model), None))
         except BaseException as error:
             said.put((None, error))
 

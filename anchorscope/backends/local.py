@@ -73,13 +73,13 @@ class Processes:
             if "pickle" not in str(error).lower() and not isinstance(error, PicklingError):
                 raise
             raise InputError(
-                f"The model or the perturbator cannot travel to worker processes ({error}); use --workers 1, or name "
-                "the model as module:attribute, so that each worker imports it."
+                f"The model or the perturbator cannot travel to worker processes ({error}); use --workers 1, or "
+                "name a function of a module, which each worker imports."
             ) from error
         except RuntimeError as error:  # loky: a worker died, or could not start
             raise AnchorscopeError(
                 f"A worker process ended unexpectedly ({error}); "
-                "it may have run out of memory: try fewer --workers and go on with --resume."
+                "the model may have ended it, or its memory ran out: try fewer --workers and go on with --resume."
             ) from error
         complete = []
         for part, (found, _) in zip(parts, answers):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import logging
 import os
 import re
 import sys
@@ -51,6 +52,7 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that ``argv`` (the process's own arguments if None) asks for, and give its exit status."""
     given: dict[str, Any] = {}
+    _occupy_closed_streams()
     sys.stderr = sys.stderr or io.StringIO()  # closed: there is nobody to tell
     try:
         given = parse(argv)
@@ -144,18 +146,41 @@ class _Version(argparse.Action):
 
 def _set_up_streams(given: dict[str, Any]) -> TextIO:
     """Where data goes. A character that a terminal cannot show is no reason to fail; messages follow -q and -v."""
-    import logging
-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    if "verbose" in given:
-        logging.basicConfig(level=logging.INFO, format="anchorscope: %(message)s")
-    elif "quiet" in given:
+    logging.basicConfig(level=logging.INFO if "verbose" in given else logging.WARNING, handlers=[_messages()])
+    if "quiet" in given:
         logging.disable(logging.WARNING)
     if sys.stdout is None or sys.stdout.closed:
         raise InputError("Standard output is closed, and what is found goes there; leave it open, or redirect it.")
     return cast(TextIO, _Terminal(sys.stdout)) if sys.stdout.isatty() else sys.stdout
+
+
+def _occupy_closed_streams() -> None:
+    """What is opened gets the lowest free number: no file of ours may get one to which messages are written."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the number: those below are taken
+
+
+def _messages() -> logging.Handler:
+    """Who writes log messages; they may hold a model's or a stranger's words."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Harmless("anchorscope: %(message)s"))
+    return handler
+
+
+class _Harmless(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """The message, with control characters shown instead of sent."""
+        return _harmless(super().format(record))
+
+
+def _harmless(text: str) -> str:
+    return "\n".join(safe(line) for line in text.split("\n"))
 
 
 class _Terminal:
@@ -166,7 +191,7 @@ class _Terminal:
 
     def write(self, text: str) -> int:
         """Write the text, with control characters shown instead of sent."""
-        return self.terminal.write("\n".join(safe(line) for line in text.split("\n")))
+        return self.terminal.write(_harmless(text))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.terminal, name)
@@ -175,9 +200,9 @@ class _Terminal:
 def _tell(error: Exception, *, with_traceback: bool) -> None:
     """One sentence; a failure that nobody foresaw says where to find the rest."""
     if with_traceback:
-        from traceback import print_exception
+        from traceback import format_exception
 
-        print_exception(error)
+        print(_harmless("".join(format_exception(error))), end="", file=sys.stderr)
     if isinstance(error, AnchorscopeError | OSError):
         told = str(error)
     else:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TextIO
 
+from anchorscope.cli import options
 from anchorscope.errors import InputError
 from anchorscope.report.table import safe
 from anchorscope.result import Result
@@ -24,8 +24,8 @@ DESCRIPTION = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("before", type=Path, metavar="RUN", help="the folder of a run")
-    parser.add_argument("after", type=Path, metavar="RUN", help="the folder of another")
+    parser.add_argument("before", type=options.a_path, metavar="RUN", help="the folder of a run")
+    parser.add_argument("after", type=options.a_path, metavar="RUN", help="the folder of another")
     parser.add_argument("--json", action="store_true", help="the changes as JSON instead of a table")
 
 

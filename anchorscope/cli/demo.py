@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TextIO
 
+from anchorscope.cli import options
 from anchorscope.cli.inputs import check_folder
 from anchorscope.cli.watch import say, waiting, watch
 from anchorscope.demo import reviews, train
@@ -26,7 +26,7 @@ DESCRIPTION = "Train a classifier on half of 8,530 film reviews, and explain it 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("--out", type=Path, metavar="RUN", help="keep the run in this folder")
+    parser.add_argument("--out", type=options.a_path, metavar="RUN", help="keep the run in this folder")
     parser.add_argument("--seed", type=int, metavar="N", help="another seed, another half")
 
 

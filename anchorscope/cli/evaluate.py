@@ -20,8 +20,8 @@ from anchorscope.evaluation.kept import KeptRun, kept_run, sources
 from anchorscope.evaluation.proposals import propose
 from anchorscope.evaluation.sentences import SentenceEffect, measure, parse
 from anchorscope.evaluation.substitutes import named_substitutes
-from anchorscope.files import write_whole
-from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
+from anchorscope.files import refuse_foreign, write_whole
+from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.flat import cell
 from anchorscope.report.table import counted, safe
@@ -50,14 +50,16 @@ USAGE = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run")
+    parser.add_argument("runs", nargs="+", type=options.a_path, metavar="RUN", help="the folder of a run")
     group = parser.add_argument_group(
         "documents and model", "Those that only the run folder names are used after a yes."
     )
     group.add_argument("--docs", nargs="+", metavar="DOCS", help="the documents of the run")
     group.add_argument("--text-column", metavar="NAME", help="the column with the texts (as the run had it)")
+    group.add_argument("--format", metavar="F", help="csv, tsv, jsonl, parquet or txt (as the run had it)")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (as the run had it)")
     group.add_argument("--clean", metavar="HOW", help="none or tweets (as the run had it)")
+    options.add_max_unpacked(group)
     group.add_argument(
         "--yes", action="store_true", help="use the documents and the model that the run folder names, whoever made it"
     )
@@ -120,7 +122,7 @@ def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
     if only_there:
         _confirm(folder, only_there, given)
     asked = {**harmless, **given, "model": model}
-    read = read_files(paths, **inputs.chosen(asked, inputs.READING))
+    read = read_files(paths, **inputs.chosen(asked, (*inputs.READING, *inputs.LIMITS)))
     return kept_run(folder, read, inputs.given_predictor(asked))
 
 
@@ -145,6 +147,8 @@ def _confirm(folder: Path, named: Mapping[str, str], given: Mapping[str, Any]) -
 def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
     """Lists of words side by side."""
 
+    if len(kept) == 1:
+        refuse_foreign(kept[0].folder / FILE, _is_evaluation)
     removal = given.get("removal", "deletion")
     perturbator = _perturbator(kept[0], given) if removal == "fill" else None
     evaluation = evaluate(
@@ -167,9 +171,13 @@ def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) ->
 def _keep(path: Path, text: str, given: Mapping[str, Any]) -> None:
     """Write the evaluation into the folder of its run; one that cannot be written to is no reason to fail."""
     try:
-        write_whole(path, text, is_ours=lambda head: head.startswith(OURS))
+        write_whole(path, text, is_ours=_is_evaluation)
     except OSError as error:
         say(given, f"{path} cannot be written ({error.strerror}): what is printed is not kept.")
+
+
+def _is_evaluation(head: bytes) -> bool:
+    return head.startswith(OURS)
 
 
 def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
@@ -253,12 +261,9 @@ def _labels(one: KeptRun, given: Mapping[str, Any]) -> list[str]:
 def _perturbator(one: KeptRun, given: Mapping[str, Any]) -> Perturbator:
     """The perturbator that was named, or the run's, or where it had none, the one that suits the documents."""
     texts = LazyWords(one.texts)
-    name = given.get("perturbator", one.perturbator)
-    if name == NO_PERTURBATOR:
-        found, _ = choose_perturbator(texts, top_n=one.settings.top_n)
-    else:
-        found = named_perturbator(name, top_n=one.settings.top_n, **inputs.chosen(given, ("device",)))
-    return found.fit(texts)
+    if "perturbator" not in given and one.perturbator == NO_PERTURBATOR:
+        return choose_perturbator(texts, top_n=one.settings.top_n)[0].fit(texts)
+    return inputs.kept_perturbator(given, one.perturbator, one.settings).fit(texts)
 
 
 def _table(evaluation: Evaluation) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from anchorscope.cli import options
 from anchorscope.errors import RunFolderError
 
 DESCRIPTION = "Write the embedded masked language model as a Hugging Face folder, weights and tokenizer."
@@ -14,7 +16,7 @@ DESCRIPTION = "Write the embedded masked language model as a Hugging Face folder
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("folder", type=Path, metavar="DIR", help="a folder that is new or empty")
+    parser.add_argument("folder", type=options.a_path, metavar="DIR", help="a folder that is new or empty")
 
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:
@@ -22,8 +24,11 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.embedded_model.huggingface import write_folder
 
     folder: Path = given["folder"]
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise RunFolderError(f"{folder} is there already; name a folder that is new or empty.")
-    write_folder(folder)
+    try:
+        write_folder(folder)
+    except OSError as error:
+        raise RunFolderError(f"{folder} cannot be written ({error.strerror}); name another folder.") from error
     print(folder, file=output)
     return 0

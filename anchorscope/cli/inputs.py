@@ -7,10 +7,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from anchorscope import registry
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
 from anchorscope.cli.watch import say
-from anchorscope.errors import InputError
+from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.files import refuse_foreign
 from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
 from anchorscope.planning.collection import LazyWords
@@ -78,6 +79,16 @@ def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: 
     if remark:
         say(given, remark)
     return perturbator
+
+
+def kept_perturbator(given: Mapping[str, Any], kept: str, settings: Settings) -> Perturbator:
+    """The perturbator of --perturbator, or the one that a run folder names.
+
+    A folder may come from anybody: it names one that is known here, and no files to read.
+    """
+    if "perturbator" not in given and kept not in registry.names("perturbator"):
+        raise UnknownNameError("perturbator", kept, registry.names("perturbator"))
+    return named_perturbator(given.get("perturbator", kept), top_n=settings.top_n, **chosen(given, ("device",)))
 
 
 def check_folder(folder: Path | None, resume: bool) -> None:

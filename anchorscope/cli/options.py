@@ -6,12 +6,15 @@ The names are those of the library: an option of a setting is the setting's name
 from __future__ import annotations
 
 import argparse
+import os
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 
 from anchorscope import registry
+from anchorscope.asking.answers import brief, shortened
 from anchorscope.settings import Settings
 from anchorscope.text.unpack import LIMIT
 
@@ -64,11 +67,16 @@ def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--label-column", metavar="NAME", help="a column of true labels, kept with the run")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
     group.add_argument("--clean", metavar="HOW", help="none, or tweets: as the paper cleans them (none)")
+    add_max_unpacked(group)
+    group.add_argument("--training", nargs="+", metavar="DOCS", help="the model's training texts, for aggregation av5")
+    return group
+
+
+def add_max_unpacked(group: argparse._ArgumentGroup) -> None:
+    """How far packed documents are unpacked."""
     group.add_argument(
         "--max-unpacked", type=above_zero(int), metavar="BYTES", help=f"a packed file may hold so many bytes ({LIMIT})"
     )
-    group.add_argument("--training", nargs="+", metavar="DOCS", help="the model's training texts, for aggregation av5")
-    return group
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +101,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="a call that takes longer has failed; it is left behind, as nothing can end it",
     )
-    group.add_argument("--device", metavar="D", help="where Hugging Face models compute: cpu, or cuda (cpu)")
+    group.add_argument(
+        "--device", type=a_device, metavar="D", help="where Hugging Face models compute: cpu, or cuda (cpu)"
+    )
     group.add_argument("--perturbator", metavar="P", help=PLUGS["perturbator"])
 
 
@@ -179,7 +189,7 @@ def add_budgets(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Where it goes."""
     group = parser.add_argument_group("output")
-    group.add_argument("--out", type=Path, metavar="RUN", help="keep the run in this folder")
+    group.add_argument("--out", type=a_path, metavar="RUN", help="keep the run in this folder")
     group.add_argument("--resume", action="store_true", help="go on with the run in --out, or start it")
     add_no_texts(group)
     group.add_argument("--reporter", metavar="R", help=PLUGS["reporter"])
@@ -195,6 +205,33 @@ def add_no_texts(group: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="keep the documents' texts out of journal, result and report: words, counts and keys remain",
     )
+
+
+def a_path(text: str) -> Path:
+    """A reader of paths, which need not lead anywhere yet.
+
+    >>> a_path("runs/first").name
+    'first'
+    """
+    try:
+        os.lstat(text)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        if not text:
+            raise argparse.ArgumentTypeError("must be a path, not an empty text") from None
+    except (OSError, ValueError) as error:  # too long, or a NUL in it
+        raise argparse.ArgumentTypeError(f"must be a path, not {shortened(text)} ({brief(error)})") from error
+    return Path(text)
+
+
+def a_device(text: str) -> str:
+    """A reader of devices; whether this machine has it is seen when something is to compute there.
+
+    >>> a_device("cuda:1")
+    'cuda:1'
+    """
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", text):
+        raise argparse.ArgumentTypeError(f"must be cpu, cuda or cuda:N, not {shortened(text)}")
+    return text
 
 
 def above_zero(kind: Callable[[str], float]) -> Callable[[str], float]:

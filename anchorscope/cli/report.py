@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TextIO
 
+from anchorscope.cli import options
 from anchorscope.report.page import write_report
 
 DESCRIPTION = "Write a kept run as one HTML file that opens from disk and asks the network nothing."
@@ -14,9 +14,11 @@ DESCRIPTION = "Write a kept run as one HTML file that opens from disk and asks t
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
-    parser.add_argument("--against", type=Path, metavar="RUN", help="another run to stand beside it")
-    parser.add_argument("--to", type=Path, metavar="FILE", help="where to write it (report.html in the folder)")
+    parser.add_argument("run", type=options.a_path, metavar="RUN", help="the folder of a run")
+    parser.add_argument("--against", type=options.a_path, metavar="RUN", help="another run to stand beside it")
+    parser.add_argument(
+        "--to", type=options.a_path, metavar="FILE", help="where to write it (report.html in the folder)"
+    )
 
 
 def run(given: Mapping[str, Any], output: TextIO) -> int:

@@ -32,12 +32,16 @@ DESCRIPTION = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("--out", type=Path, metavar="DIR", required=True, help="where runs, figures and tables go")
+    parser.add_argument(
+        "--out", type=options.a_path, metavar="DIR", required=True, help="where runs, figures and tables go"
+    )
     parser.add_argument("--quick", action="store_true", help="a small pass of everything, in minutes")
     parser.add_argument("--draw", action="store_true", help="draw what is stored, run nothing")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="where to write the page of claims (in --out)")
+    parser.add_argument(
+        "--page", type=options.a_path, metavar="FILE", help="where to write the page of claims (in --out)"
+    )
     group = parser.add_argument_group("what to run")
-    group.add_argument("--data", type=Path, metavar="DIR", help="the folder with the files of the tasks")
+    group.add_argument("--data", type=options.a_path, metavar="DIR", help="the folder with the files of the tasks")
     group.add_argument("--tasks", nargs="+", metavar="T", help="corona, dilemma, rotten-tomatoes, amazon, toys, home")
     group.add_argument("--models", nargs="+", metavar="M", help="logistic-regression, small-bert, deberta")
     group.add_argument("--settings", nargs="+", metavar="S", help="names of anchorscope/reproduction/grid.py (all)")
@@ -47,7 +51,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("models")
     group.add_argument("--device", metavar="D", help="cpu or cuda, for neural models and the perturbator (cpu)")
     group.add_argument("--perturbator", metavar="P", help="embedded, corpus, mask-token or masked-lm:FOLDER (embedded)")
-    group.add_argument("--corpus", nargs="+", type=Path, metavar="FILE", help="text files to train deberta on first")
+    group.add_argument(
+        "--corpus", nargs="+", type=options.a_path, metavar="FILE", help="text files to train deberta on first"
+    )
     group.add_argument("--pretrained", nargs="+", metavar="MODEL=DIR", help="folders of pretrained models to fine-tune")
     group.add_argument("--epochs", type=options.above_zero(int), metavar="N", help="passes of fine-tuning (4)")
     group.add_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +15,6 @@ from anchorscope.cli.watch import say, waiting
 from anchorscope.errors import InputError
 from anchorscope.journal.database import FILE
 from anchorscope.journal.reader import RunReader
-from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.page import write_report
 from anchorscope.report.view import waiting_data
@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add_filters(parser)
     options.add_budgets(parser)
     group = parser.add_argument_group("page")
-    group.add_argument("--out", type=Path, metavar="RUN", help="keep the run in this folder")
+    group.add_argument("--out", type=options.a_path, metavar="RUN", help="keep the run in this folder")
     group.add_argument("--resume", action="store_true", help="go on with the run in --out, or start it")
     options.add_no_texts(group)
     group.add_argument("--port", type=int, metavar="N", help="the port on 127.0.0.1 (8765, or any that is free)")
@@ -60,11 +60,15 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     if not documents:
         raise InputError("Name a run folder, or the documents to explain with --model M.")
     with TemporaryDirectory(prefix="anchorscope-") as scratch:
-        kept = len(documents) == 1 and (Path(documents[0]) / FILE).is_file()
+        kept = len(documents) == 1 and os.path.isfile(Path(documents[0]) / FILE)  # whatever that is, no error
         live = _kept_run(given, Path(documents[0])) if kept else _new_run(given, Path(scratch))
-        say(given, "Open this address; Ctrl-C ends it.")
+
+        def announce(address: str) -> None:
+            say(given, "Open this address; Ctrl-C ends it.")
+            print(address, file=output, flush=True)
+
         with suppress(KeyboardInterrupt):
-            serve(live, port=given.get("port"), announce=lambda address: print(address, file=output, flush=True))
+            serve(live, port=given.get("port"), announce=announce)
         if not live.is_done and "out" in given:
             say(given, f"What was found so far is kept in {given['out']}: the same command with --resume goes on.")
     return 0
@@ -89,9 +93,7 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
         raise InputError(
             f"The run in {folder} keeps no texts to draw words from; leave out --model, or name another --perturbator."
         )
-    name = given.get("perturbator", meta["perturbator"]["name"])
-    perturbator = named_perturbator(name, top_n=settings.top_n, **inputs.chosen(given, ("device",)))
-    perturbator = perturbator.fit(LazyWords(texts))
+    perturbator = inputs.kept_perturbator(given, meta["perturbator"]["name"], settings).fit(LazyWords(texts))
     return LiveRun(folder, trial=Trial(inputs.given_predictor(given), lambda: perturbator, settings))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any, TextIO
 
 from anchorscope.cli import options
@@ -34,7 +33,7 @@ EPILOG = "What is not given is as the run had it."
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
+    parser.add_argument("run", type=options.a_path, metavar="RUN", help="the folder of a run")
     options.add_hiding(options.add_view(parser))
     parser.add_argument("--format", metavar="F", help="table, csv, md or json (table)")
 

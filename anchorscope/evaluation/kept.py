@@ -7,7 +7,7 @@ texts) and the labels that the model gave them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +69,7 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
         candidates = finished.terms
         moments = tuple(finished.moments())
     result = Result.load(folder)
+    _check_result(folder, result, labels, candidates)
     if predictor.labels != labels:
         raise RunFolderError(
             f"The model {predictor.name} has the labels {', '.join(predictor.labels)}, the run in {folder} had "
@@ -100,12 +101,25 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
     )
 
 
+def _check_result(folder: Path, result: Result, labels: Sequence[str], candidates: Sequence[str]) -> None:
+    """Journal and result are two files, and a folder may come from anywhere: what one ranks, the other has to know."""
+    known = {*candidates}
+    ranked = {term.term for explanation in result.explanations.values() for term in explanation.terms}
+    if not {*result.explanations} <= {*labels} or not ranked <= known:
+        raise RunFolderError(
+            f"The result in {folder} is about other labels or terms than its journal; go on with --resume to write it."
+        )
+
+
 def sources(folder: Path) -> dict[str, Any]:
     """Where the run in a folder says that its documents (a list of files) and its model are, and how they were read."""
     with closing(RunReader(folder)) as finished, reading(folder):
         named = dict(finished.meta.get("sources", {}))
         documents = named.pop("documents", [])
-        files = documents.split(", ") if isinstance(documents, str) else [*map(str, documents)]  # older runs: one text
+        files = documents.split(", ") if isinstance(documents, str) else list(documents)  # older runs: one text
+        for value in (*files, *named.values()):
+            if not isinstance(value, str):
+                raise TypeError(f"what it says of its sources is a value of type {type(value).__name__}")
     return {**named, "documents": files} if files and "-" not in files else named
 
 

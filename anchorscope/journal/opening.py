@@ -5,10 +5,11 @@ and the file that it names as its super-journal deleted, wherever that is; so wo
 
     reading   opens read-only and immutable: no lock, no file beside it is looked at or made, so a run on a read-only
               medium can be read. Where a write-ahead log holds rows that are not in the file yet (the run goes on, or
-              was killed), file and log are copied to a private folder first, and SQLite repairs the copy.
+              was killed), file and log are copied to a private folder first, and SQLite repairs the copy. It has
+              no name any more once it is open, so that nothing is left of it, whatever ends the process.
     writing   refuses a folder in which one of the files is a link, a pipe or the like, or in which there is a rollback
-              journal: a run writes none. A new file is made under a name that nobody can foresee, whole, and then takes
-              its place; so a kill leaves none behind either.
+              journal, or a log without its file: a run leaves none. A new file is made under a name that nobody can
+              foresee, whole, and then takes its place; the next writer removes what a kill left under such a name.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ import secrets
 import shutil
 import sqlite3
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from urllib.parse import quote
-from weakref import finalize
 
 from anchorscope.errors import RunFolderError
-from anchorscope.files import read_regular, refuse_irregular
+from anchorscope.files import copy_regular, read_regular, refuse_irregular
 from anchorscope.journal.database import FILE, check_tables, make_tables, unopened
 
 LOG = FILE + "-wal"
@@ -34,45 +35,64 @@ ROLLBACK = FILE + "-journal"
 COPIES = 20
 """How often a file that is being written to is copied before it is given up."""
 
+LARGEST_COPY = 16 << 30
+"""Bytes of a journal, or of its log, beyond which no copy is made."""
+
 SALT = slice(16, 24)
 """Where the header of a write-ahead log says which log it is; it changes when the log is begun anew."""
 
 
 class Opened:
-    """A database that is read; closing it removes the private copy, if there is one."""
+    """A database that is read. Nobody may write to the file meanwhile: who closes it is told if somebody did."""
 
-    def __init__(self, db: sqlite3.Connection, copy: Path | None = None) -> None:
+    def __init__(self, db: sqlite3.Connection, folder: Path, moment: Moment | None = None) -> None:
         self.db = db
-        self._remove = finalize(self, shutil.rmtree, copy, ignore_errors=True) if copy else None
+        self._folder = folder
+        self._moment = moment
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; one that has changed since it was opened was read in two states, and is refused."""
         self.db.close()
-        if self._remove is not None:
-            self._remove()
+        before = self._moment
+        self._moment = None
+        if before is None:
+            return
+        with suppress(OSError):  # it has gone: what was read is still what it was
+            now = _moment(self._folder)
+            if now.file == before.file and now != before:
+                raise RunFolderError(f"The journal in {self._folder} was written to while it was read; try again.")
 
 
 def open_for_reading(folder: Path) -> Opened:
     """The journal of a folder, in which nothing is touched."""
-    path = folder / FILE
-    refuse_irregular(path)
-    has_log = refuse_irregular(folder / LOG) and (folder / LOG).stat().st_size > 0
-    if not has_log:
-        opened = Opened(_connected(path, "mode=ro&immutable=1"))
-    else:
-        copy = Path(mkdtemp(prefix="anchorscope-"))
-        try:
-            _copy(folder, copy)
-            opened = Opened(_connected(copy / FILE, "mode=rw"), copy)
-        except BaseException:
-            shutil.rmtree(copy, ignore_errors=True)
-            raise
+    refuse_irregular(folder / FILE)
+    try:
+        moment = _moment(folder)
+        if moment.log:
+            opened = Opened(_of_a_copy(folder), folder)
+        else:
+            opened = Opened(_connected(folder / FILE, "mode=ro&immutable=1"), folder, moment)
+    except OSError as error:
+        raise RunFolderError(f"The journal in {folder} cannot be read ({error.strerror}).") from error
     try:
         check_tables(opened.db, folder)
     except BaseException:
         opened.close()
         raise
     return opened
+
+
+def _of_a_copy(folder: Path) -> sqlite3.Connection:
+    """File and log, copied and put together; the copy has no name any more."""
+    copy = Path(mkdtemp(prefix="anchorscope-"))
+    try:
+        _copy(folder, copy)
+        db = _connected(copy / FILE, "mode=rw")
+        with suppress(sqlite3.Error):  # whatever is wrong with it is said when its tables are looked at
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
+        return db
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
 
 
 def open_for_writing(folder: Path) -> sqlite3.Connection:
@@ -87,6 +107,7 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA synchronous=NORMAL")
         check_tables(db, folder)
+        db.execute("PRAGMA journal_mode=WAL")  # a file from elsewhere may be kept otherwise
     except (sqlite3.Error, UnicodeError) as error:  # SQLite quotes what it cannot read
         db.close()
         raise unopened(folder, error) from error
@@ -100,6 +121,11 @@ def refuse_planted(folder: Path) -> None:
     """Refuse a folder that holds what no run writes in the place of its files."""
     for name in (FILE, LOG, INDEX):
         refuse_irregular(folder / name)
+    if not os.path.lexists(folder / FILE) and any(os.path.lexists(folder / name) for name in (LOG, INDEX)):
+        raise RunFolderError(
+            f"The folder {folder} holds the log of a journal and no journal, which no run leaves behind; move the log "
+            "away, or choose another --out."
+        )
     if os.path.lexists(folder / ROLLBACK):
         raise RunFolderError(
             f"The folder {folder} holds {ROLLBACK}, which no run writes and which could make SQLite delete other "
@@ -109,7 +135,8 @@ def refuse_planted(folder: Path) -> None:
 
 def _connected(path: Path, how: str) -> sqlite3.Connection:
     try:
-        db = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", isolation_level="DEFERRED", uri=True)
+        uri = f"file:{quote(os.fsencode(path.absolute()))}?{how}"
+        db = sqlite3.connect(uri, isolation_level="DEFERRED", uri=True)
         db.execute("PRAGMA trusted_schema=OFF")
         db.execute("PRAGMA cell_size_check=ON")
         return db
@@ -140,19 +167,31 @@ def _copy(folder: Path, target: Path) -> None:
     """File and log as they were at one moment: the file unchanged meanwhile, and the log the same, if longer."""
     for _ in range(COPIES):
         before = _moment(folder)
-        shutil.copyfile(folder / FILE, target / FILE, follow_symlinks=False)
+        for name in (FILE, LOG):  # the log of an earlier try would be put over the file
+            (target / name).unlink(missing_ok=True)
+        copy_regular(folder / FILE, target / FILE, at_most=LARGEST_COPY)
         with suppress(FileNotFoundError):  # the writer has just ended, and taken it in
-            shutil.copyfile(folder / LOG, target / LOG, follow_symlinks=False)
+            copy_regular(folder / LOG, target / LOG, at_most=LARGEST_COPY)
         if _moment(folder) == before:
             return
     raise RunFolderError(f"The journal in {folder} is being written to all the time; try again in a moment.")
 
 
-def _moment(folder: Path) -> tuple[int, int, bytes]:
+@dataclass(frozen=True, slots=True)
+class Moment:
     """What changes when rows go from the log to the file; more rows in the log change nothing."""
-    stat = (folder / FILE).stat()
+
+    file: int
+    size: int
+    changed: int
+    log: bytes
+
+
+def _moment(folder: Path) -> Moment:
+    """The file by its number, its size and time, and which log there is: empty if there is none with rows."""
+    stat = os.lstat(folder / FILE)
     try:
-        salt = read_regular(folder / LOG, at_most=1 << 40, first=SALT.stop)[SALT]
+        log = read_regular(folder / LOG, at_most=LARGEST_COPY, first=SALT.stop)
     except FileNotFoundError:
-        salt = b""
-    return stat.st_size, stat.st_mtime_ns, salt
+        log = b""
+    return Moment(stat.st_ino, stat.st_size, stat.st_mtime_ns, log and (log[SALT] or b"-"))

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError, StorageError
-from anchorscope.files import refuse_foreign
+from anchorscope.files import refuse_foreign, remove_drafts
 from anchorscope.journal.columns import Rows, packed
 from anchorscope.journal.database import (
     FILE,
@@ -51,10 +51,11 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         """Open or create; refuse at once if another process writes here."""
         self._folder = folder
-        self.is_new = not (folder / FILE).exists()
         self._made_folder = not folder.exists()
         self._made_lock = not (folder / LOCK).exists()
         self._lock = _locked(folder)
+        remove_drafts(folder)
+        self.is_new = not (folder / FILE).exists()
         try:
             self._db = open_for_writing(folder)
         except BaseException:
@@ -112,15 +113,19 @@ class Journal:
     @defensive
     def read_predictions(self, n_documents: int, n_labels: int) -> NDArray[np.float64] | None:
         """The model's answers (documents, labels), if they were written down."""
-        query = "SELECT number, probabilities FROM documents ORDER BY number"
-        rows = [*of_kinds(self._db.execute(query), int, bytes)]
+        query = "SELECT number, predicted, confidence, probabilities FROM documents ORDER BY number"
+        rows = [*of_kinds(self._db.execute(query), int, int, float, bytes)]
         if not rows:
             return None
-        if len(rows) > n_documents or [number for number, _ in rows] != [*range(len(rows))]:
+        numbers, labels, confidence, blobs = zip(*rows)
+        if len(rows) > n_documents or numbers != (*range(len(rows)),):
             raise LookupError("its documents are not the first ones of the run, one after another")
-        found = np.frombuffer(b"".join(blob for _, blob in rows), "<f8").reshape(len(rows), -1)
-        if found.shape[1] != n_labels or not np.isfinite(found).all():
+        if any(len(blob) != 8 * n_labels for blob in blobs):
             raise LookupError("it knows labels that there are not")
+        found = np.frombuffer(b"".join(blobs), "<f8").reshape(len(rows), n_labels)
+        said = Predictions.of(found)
+        if (said.labels != labels).any() or (said.confidence != confidence).any() or not (found >= 0).all():
+            raise LookupError("what it says of a document is not what its probabilities say")
         return found
 
     def write_predictions(self, start: int, documents: Sequence[Document], rows: NDArray[np.float64]) -> None:
@@ -205,12 +210,15 @@ class Journal:
     def write_round(
         self, number: int, rows: Rows, skips: Skips, prefixes: Iterable[tuple[int, int, int]], cost: Cost
     ) -> None:
-        """Close a round, whole or not at all: what it measured, what it skipped, and its cost."""
+        """Close a round, whole or not at all: what it measured, what it skipped, and its cost.
+
+        A round that could not be afforded in full is written again when it can.
+        """
         with self._transaction():
-            self._db.execute("INSERT INTO measurements VALUES (?, ?)", (number, packed(rows)))
-            self._db.executemany("INSERT INTO skips VALUES (?, ?, ?, ?)", ((number, *skip) for skip in skips))
+            self._db.execute("INSERT OR REPLACE INTO measurements VALUES (?, ?)", (number, packed(rows)))
+            self._db.executemany("INSERT OR REPLACE INTO skips VALUES (?, ?, ?, ?)", ((number, *s) for s in skips))
             self._db.executemany("INSERT OR REPLACE INTO prefixes VALUES (?, ?, ?)", prefixes)
-            self._db.execute("INSERT INTO rounds VALUES (?, ?)", (number, json.dumps(asdict(cost))))
+            self._db.execute("INSERT OR REPLACE INTO rounds VALUES (?, ?)", (number, json.dumps(asdict(cost))))
 
     def write_moment(self, number: int, moment: Mapping[str, Any]) -> None:
         """Write down what was shown after a round, for the curves."""
@@ -241,9 +249,11 @@ def enumerated(*columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def refuse_busy(folder: Path) -> None:
-    """Refuse a folder that another process writes to, before anything heavy is loaded."""
+    """Refuse a folder that another process writes to, before anything heavy is loaded; what a kill left there goes."""
     if (folder / FILE).exists():
-        _locked(folder).release()
+        lock = _locked(folder)
+        remove_drafts(folder)
+        lock.release()
 
 
 def _locked(folder: Path) -> BaseFileLock:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import registry
+from anchorscope.asking.budget import CallsSpentError
 from anchorscope.errors import AnchorscopeError, ModelError
 from anchorscope.settings import Settings
 from anchorscope.types import LocalScore, Perturbator, Predictor, Unit
@@ -32,6 +33,8 @@ def unit_of(
             return unit
         except ModelError:  # at fault with other texts, too
             continue
+        except CallsSpentError:
+            break
     return None
 
 

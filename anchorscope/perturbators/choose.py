@@ -3,7 +3,7 @@
 embedded            our own English masked language model
 corpus              words of the documents themselves
 mask-token          nothing in the place of a word; mask-token:UNK puts UNK there
-masked-lm:FOLDER    a Hugging Face masked language model (the folder alone will do)
+masked-lm:FOLDER    a Hugging Face masked language model (the folder alone will do, unless it is called as one of these)
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anchorscope import registry
+from anchorscope.asking.answers import brief, shortened
+from anchorscope.errors import InputError
+from anchorscope.files import is_path_of_folder
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import ENGLISH_SHARE, EmbeddedPerturbator
 from anchorscope.types import Perturbator, Words
@@ -22,11 +25,18 @@ SAMPLE = 1000
 
 def named_perturbator(spec: str, *, top_n: int, device: str = "cpu") -> Perturbator:
     """The perturbator behind a name of the command line; ``device`` is where a masked-lm computes."""
-    if Path(spec).is_dir():
-        spec = f"masked-lm:{spec}"
     name, _, argument = spec.partition(":")
+    if name not in registry.names("perturbator") and _is_folder(spec):
+        name, argument = "masked-lm", spec
     made: Perturbator = registry.resolve("perturbator", name)(argument, top_n=top_n, device=device)
     return made
+
+
+def _is_folder(spec: str) -> bool:
+    try:
+        return is_path_of_folder(Path(spec))
+    except (ValueError, OSError) as error:
+        raise InputError(f"{shortened(spec)} is neither a perturbator nor a folder ({brief(error)}).") from error
 
 
 def choose_perturbator(texts: Sequence[Words], *, top_n: int) -> tuple[Perturbator, str | None]:

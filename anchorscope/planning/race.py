@@ -188,10 +188,11 @@ class Race:
         start = self._sums.counted[label, terms]
         stop = index.reached(terms, start, self._measured)
         passed, sizes = index.occurrences(terms, start, stop)
-        # What a document brings to a word is the sum over the word's occurrences in it.
-        firsts = np.cumsum(sizes) - sizes
+        # What a document brings to a word is the sum over the word's occurrences in it, one after another: a journal
+        # that is read adds them up in this order, too.
+        posting = np.repeat(np.arange(len(sizes)), sizes)
         values, anchors, noise, expected = (
-            np.add.reduceat(column[passed], firsts) if len(passed) else np.empty(0)
+            np.bincount(posting, column[passed], minlength=len(sizes)).astype(np.float64)
             for column in (self._value, self._anchor.astype(np.float64), self._noise, self._collection.expected)
         )
         self._sums.count(label, np.repeat(terms, stop - start), values, anchors, noise, expected)

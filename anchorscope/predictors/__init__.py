@@ -23,7 +23,10 @@ from types import MappingProxyType
 from typing import Any
 
 from anchorscope import registry
+from anchorscope.asking.answers import brief, shortened
+from anchorscope.asking.process import process_as_it_was
 from anchorscope.errors import InputError, ModelFileError
+from anchorscope.files import is_path_of_folder
 from anchorscope.predictors.adapt import adapted
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.types import Predictor
@@ -79,7 +82,13 @@ def load_predictor(
         raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
     options = ModelOptions(labels=labels, trust=trust, allow_pickle=allow_pickle, device=device)
     read: Any = registry.resolve("predictor", kind)
-    predictor: Predictor = read(argument, options)
+    try:
+        with process_as_it_was(spec):
+            predictor: Predictor = read(argument, options)
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a module that ends the process when it is imported, among others
+        raise ModelFileError(f"The model {spec!r} fails when it is loaded: {brief(error)}.") from error
     return predictor
 
 
@@ -87,9 +96,11 @@ def _kind(spec: str) -> tuple[str, str]:
     """The kind of a model, and what its reader takes."""
     try:
         path = Path(spec).expanduser()
-        is_folder = path.is_dir()
-    except (RuntimeError, ValueError) as error:  # a user that there is not, a NUL in the path
-        raise ModelFileError(f"{spec!r} is no path of a model ({error}); a model is {KINDS}.") from error
+        is_folder = is_path_of_folder(path)
+    except (RuntimeError, ValueError, OSError) as error:  # no such user, a NUL in it, too long, not ours to look at
+        raise ModelFileError(
+            f"{shortened(spec)} is no path of a model ({brief(error)}); a model is {KINDS}."
+        ) from error
     suffix = path.suffix.lower()
     if is_folder:
         return "huggingface", spec

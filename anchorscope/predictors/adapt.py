@@ -11,7 +11,7 @@ from anchorscope import registry
 from anchorscope.asking.answers import brief
 from anchorscope.errors import AnchorscopeError, InputError, ModelFileError
 from anchorscope.predictors.function import FunctionPredictor
-from anchorscope.predictors.labels import given_names
+from anchorscope.predictors.labels import chosen_labels, given_names
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.scikit import ScikitPredictor
 from anchorscope.types import Predictor
@@ -26,6 +26,10 @@ def adapted(
     if isinstance(model, Predictor):
         if labels is not None and given_names(labels) != tuple(model.labels):
             raise InputError(f"{model.name} has labels of its own ({', '.join(model.labels)}); leave out the others.")
+        chosen_labels(given_names(model.labels), None, str(model.name))
+        for part in ("name", "fingerprint"):
+            if not isinstance(getattr(model, part), str):
+                raise InputError(f"The {part} of a predictor is a string, not {getattr(model, part)!r}; give it one.")
         return model
     if _is_pipeline(model):
         from anchorscope.predictors.huggingface import PipelinePredictor

@@ -43,5 +43,6 @@ def _put_current_folder_last() -> None:
 def _contents(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"The model file {str(path)!r} cannot be read: {error.strerror}.") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", error)
+        raise ModelFileError(f"The model file {str(path)!r} cannot be read: {reason}.") from error

@@ -66,6 +66,7 @@ class FunctionPredictor:
 def _are_names(answer: Any) -> bool:
     return (
         isinstance(answer, list | tuple | np.ndarray)
+        and getattr(answer, "shape", None) != ()
         and len(answer) > 0
         and all(isinstance(name, str) for name in answer)
     )

@@ -12,7 +12,7 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
-from anchorscope.errors import StorageError
+from anchorscope.errors import InputError, StorageError
 from anchorscope.files import refuse_foreign, write_whole
 from anchorscope.report.texts import embed
 from anchorscope.report.view import page_data
@@ -45,6 +45,8 @@ def write_report(folder: Path, *, out: Path | None = None, against: Path | None 
     """Write the report of a kept run, whole or not at all; into its folder, unless told otherwise."""
     path = out or folder / FILE
     refuse_foreign(path, is_report)
+    if not path.parent.is_dir():
+        raise InputError(f"There is no folder {path.parent} to write {path.name} into; make it first.")
     try:
         write_whole(path, report(page_data(folder, against=against)), is_ours=is_report)
     except OSError as error:

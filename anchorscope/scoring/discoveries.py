@@ -27,12 +27,3 @@ def discoveries(doubt: NDArray[np.float64], tested: NDArray[np.int64]) -> NDArra
     found = np.zeros(len(doubt), bool)
     found[order[mean <= DISCOVERY_RATE]] = True
     return found
-
-
-def drivers_first(best: NDArray[np.intp], driver: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Some words, drivers before the others, each group in its order.
-
-    >>> drivers_first(np.array([2, 0, 1]), np.array([True, True, False])).tolist()
-    [0, 1, 2]
-    """
-    return np.concatenate([best[driver[best]], best[~driver[best]]])

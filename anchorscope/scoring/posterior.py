@@ -331,7 +331,7 @@ def summarise(
     order = np.argpartition(-draws, k - 1, axis=1)[:, :k]
     membership = np.bincount(order.ravel(), minlength=draws.shape[1]) / len(draws)
     best = np.take_along_axis(draws, order, axis=1).sum(axis=1)
-    given_away = best - draws[:, shown].sum(axis=1)
+    given_away = np.maximum(best - draws[:, shown].sum(axis=1), 0.0)  # rounding: no list is better than the best
     worth = max(float(best.mean()), least_worth)
     regret = float(given_away.mean()) / worth if worth > 0 else float(given_away.any())
     # Of n draws, a share (n + 1) p lies below the p-th one: the rule "weibull" covers as stated, whatever n is.

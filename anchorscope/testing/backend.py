@@ -1,4 +1,6 @@
-"""What every backend promises. What makes one takes a local score and the number of workers."""
+"""What every backend promises. What makes one takes a local score that keeps to a number of calls, and the number of
+workers.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +9,69 @@ from contextlib import closing
 
 import numpy as np
 
+from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError
 from anchorscope.local_scores.banzhaf import BanzhafScore
+from anchorscope.local_scores.metered import MeteredScore
+from anchorscope.local_scores.occlusion import OcclusionScore
 from anchorscope.testing import work
-from anchorscope.types import Backend, LocalScore
+from anchorscope.types import Backend, Measurements
 
-Make = Callable[[LocalScore, int], Backend]
+Make = Callable[[MeteredScore, int], Backend]
 
 
 def measures_what_the_local_score_measures(make: Make) -> None:
     """The same rows in the same order, and the same cost, whatever the number of workers."""
-    score = BanzhafScore(work.CountingPredictor(), work.perturbator(), work.settings())
-    expected, cost = score.measure(work.units())
+    expected, cost = _samples().measure(work.units())
     for workers in (1, 2):
-        with closing(make(score, workers)) as backend:
+        with closing(make(_samples(), workers)) as backend:
             found, spent = backend.measure(work.units())
-        for name in expected.__slots__:
-            assert np.array_equal(getattr(found, name), getattr(expected, name), equal_nan=True), name
+        _assert_same(found, expected)
         assert spent.predictor_texts == cost.predictor_texts
+
+
+def keeps_to_a_number_of_calls(make: Make) -> None:
+    """What comes back are the rows of the first units, and no more texts were asked about than were allowed."""
+    units = work.units(grain="term", empty=False)
+    whole, cost = _removals().measure(units)
+    ends = np.cumsum([0, *map(len, units)]).tolist()
+    with closing(make(_removals(), 1)) as backend:
+        for allowed in (0, 1, len(units[0]), cost.predictor_texts // 2, cost.predictor_texts - 1, 10 * len(whole)):
+            found, spent = backend.measure(units, allowed)
+            assert spent.predictor_texts <= allowed
+            assert len(found) in ends
+            _assert_same(found, whole[: len(found)])
+    assert len(found) == len(whole), "with calls enough, something is missing"
 
 
 def refuses_a_number_of_workers_that_cannot_be(make: Make) -> None:
     """In a sentence, before any work."""
-    score = BanzhafScore(work.CountingPredictor(), work.perturbator(), work.settings())
     for workers in (0, -1):
         try:
-            make(score, workers).close()
+            make(_samples(), workers).close()
         except AnchorscopeError as error:
             assert str(workers) in str(error)
         else:
             raise AssertionError(f"{workers} workers are not refused")
 
 
-CHECKS = (measures_what_the_local_score_measures, refuses_a_number_of_workers_that_cannot_be)
+def _samples() -> MeteredScore:
+    asked = RetryingPredictor(work.CountingPredictor(), Retry())
+    return MeteredScore(BanzhafScore(asked, work.perturbator(), work.settings()), asked)
+
+
+def _removals() -> MeteredScore:
+    asked = RetryingPredictor(work.CountingPredictor(), Retry())
+    return MeteredScore(OcclusionScore(asked, None, work.settings()), asked)
+
+
+def _assert_same(found: Measurements, expected: Measurements) -> None:
+    for name in expected.__slots__:
+        assert np.array_equal(getattr(found, name), getattr(expected, name), equal_nan=True), name
+
+
+CHECKS = (
+    measures_what_the_local_score_measures,
+    keeps_to_a_number_of_calls,
+    refuses_a_number_of_workers_that_cannot_be,
+)

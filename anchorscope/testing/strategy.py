@@ -16,6 +16,10 @@ MOST_ROUNDS = 500
 Make = Callable[..., Strategy]
 
 
+SCORES = ("occlusion", "banzhaf")
+"""A local score that takes a call for each occurrence, and one whose calls serve a document."""
+
+
 def has_what_the_contract_names(make: Make) -> None:
     """A line of help, and the level of its intervals."""
     strategy = make(work.collection(work.settings()), work.settings())
@@ -25,26 +29,26 @@ def has_what_the_contract_names(make: Make) -> None:
 
 def asks_for_each_occurrence_once_and_ends(make: Make) -> None:
     """What a round asks for exists, its units say the same as its numbers, and nothing is asked for twice."""
-    chosen = work.settings()
-    collection = work.collection(chosen)
-    asked: set[int] = set()
-    for round_ in _played(make):
-        assert len(round_.occurrences) == sum(len(unit) for unit in round_.units)
-        assert [place for unit in round_.units for place in unit.positions] == collection.positions_of(
-            round_.occurrences
-        )
-        real = [number for number in round_.occurrences.tolist() if number != EMPTY_ANCHOR]
-        assert not asked & {*real} and len(real) == len({*real})
-        asked |= {*real}
-    assert asked, "nothing was asked for at all"
+    for score in SCORES:
+        collection = work.collection(work.settings(score=score))
+        asked: set[int] = set()
+        for round_ in _played(make, score):
+            assert len(round_.occurrences) == sum(len(unit) for unit in round_.units)
+            places = [place for unit in round_.units for place in unit.positions]
+            assert places == collection.positions_of(round_.occurrences)
+            real = [number for number in round_.occurrences.tolist() if number != EMPTY_ANCHOR]
+            assert not asked & {*real} and len(real) == len({*real})
+            asked |= {*real}
+        assert asked, "nothing was asked for at all"
 
 
 def plans_the_same_from_the_same(make: Make) -> None:
     """Its plan is a function of what was counted, so that an interrupted run goes on."""
-    one = _played(make)
-    other = _played(make)
-    assert len(one) == len(other)
-    assert all(np.array_equal(a.occurrences, b.occurrences) for a, b in zip(one, other))
+    for score in SCORES:
+        one = _played(make, score)
+        other = _played(make, score)
+        assert len(one) == len(other)
+        assert all(np.array_equal(a.occurrences, b.occurrences) for a, b in zip(one, other))
 
 
 def says_how_sure_every_score_is(make: Make) -> None:
@@ -60,9 +64,9 @@ def says_how_sure_every_score_is(make: Make) -> None:
     assert strategy.tests_left(ledger.tally) >= 0
 
 
-def _played(make: Make) -> list[Round]:
+def _played(make: Make, score: str) -> list[Round]:
     """The rounds of a whole run, in which a value is a hash of its occurrence."""
-    chosen = work.settings()
+    chosen = work.settings(score=score)
     collection = work.collection(chosen)
     strategy = make(collection, chosen)
     ledger = Ledger(collection, strategy, chosen.empty_anchor_rule)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.planning.collection import Collection, LazyWords, collect, predict
+from anchorscope.planning.plan import EMPTY_ANCHOR
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings, preset
 from anchorscope.testing.models import WeightPredictor
@@ -21,8 +22,11 @@ TEXTS = tuple(
     for first in ("A great", "A dull", "Not a bad", "The slow")
     for noun in ("film", "cast", "story")
     for second in ("fine", "bad", "thin")
-    for end in ("so I left.", "so I stayed!")
+    for end in ("so I left.", "so fine!")
 )
+OF_GRAIN = {"token": "banzhaf", "term": "occlusion"}
+"""A local score for whose sake the occurrences of a collection are tokens, or terms."""
+
 WEIGHTS = {"great": 2.0, "fine": 1.0, "bad": -2.0, "dull": -1.2, "slow": -0.7, "not": 0.9, "film": 0.1}
 
 
@@ -41,7 +45,7 @@ class CountingPredictor(WeightPredictor):
 
 def settings(**given: Any) -> Settings:
     """Small rounds, and no word left out."""
-    return preset("fast", **{"min_occurrences": 1, "stop_words": "none", "top_k": 4, "round_size": 8, **given})
+    return preset("fast", **{"top_k": 4, "round_size": 8, **given})
 
 
 def perturbator() -> CorpusPerturbator:
@@ -56,12 +60,13 @@ def collection(chosen: Settings) -> Collection:
     return collect(documents, model.labels, predict(model, [document.text for document in documents]), chosen)
 
 
-def units(n: int = 6) -> list[Unit]:
-    """Some documents, each with all its candidates and its empty anchor."""
-    found = collection(settings())
+def units(n: int = 6, *, grain: str = "token", empty: bool = True) -> list[Unit]:
+    """Some documents, each with all its candidates, which are tokens or terms, and its empty anchor."""
+    found = collection(settings(score=OF_GRAIN[grain]))
+    first = [EMPTY_ANCHOR] if empty else []
     return [
         found.round_of(
-            [(number, np.array([-1, *range(here.start, here.stop)]))], lambda asked: np.full(len(asked), 0.9)
+            [(number, np.array([*first, *range(here.start, here.stop)]))], lambda asked: np.full(len(asked), 0.9)
         ).units[0]
         for number in range(n)
         for here in [found.occurrences_of(number)]

@@ -2,7 +2,8 @@
 
 Tables (.csv, .tsv, .parquet) and JSON lines have a text column and perhaps a label column; a .txt file has a document a
 line. What can be read in two ways is refused with a sentence, not resolved: two columns or keys of the name that was
-asked for, a row with more fields than its header.
+asked for, a row with more fields than its header. A parquet file is packed inside: what its columns hold is counted
+before it is written out, and limited as packed files are (``unpack.py``).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from anchorscope.errors import DocumentsError, MissingPackageError, UnknownNameError
+from anchorscope.text.unpack import too_large
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "gb18030", "shift_jis", "euc_kr", "koi8_r")
 """Some encodings to name where one is unknown; any text encoding of Python is accepted."""
@@ -58,6 +60,16 @@ class Columns:
                 )
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a stream is read: what it is called, the columns, the encoding, and how many bytes it may unpack to."""
+
+    source: str
+    columns: Columns
+    encoding: str
+    limit: int
+
+
 def check_encoding(encoding: str) -> str:
     """The name of the codec; the one of UTF-8 that drops a byte order mark."""
     try:
@@ -91,11 +103,11 @@ def format_of(head: bytes, columns: Columns, encoding: str) -> str:
     return ".txt"
 
 
-def _lines(stream: BinaryIO, source: str, encoding: str) -> Iterator[str]:
+def _lines(stream: BinaryIO, how: Reading) -> Iterator[str]:
     """The lines, with their ends as they are."""
     n_lines = 0
     try:
-        with io.TextIOWrapper(stream, encoding, newline="") as lines:
+        with io.TextIOWrapper(stream, how.encoding, newline="") as lines:
             for line in lines:
                 n_lines += 1
                 yield line
@@ -103,28 +115,30 @@ def _lines(stream: BinaryIO, source: str, encoding: str) -> Iterator[str]:
         # Text is decoded a block at a time; the lines of all earlier blocks were handed out.
         line_number = n_lines + error.object[: error.start].count(b"\n") + 1
         raise DocumentsError(
-            f"{source}, line {line_number}: byte 0x{error.object[error.start]:02x} is not {error.encoding}; "
+            f"{how.source}, line {line_number}: byte 0x{error.object[error.start]:02x} is not {error.encoding}; "
             "name the encoding of the file with --encoding (often cp1252 or latin-1)."
         ) from error
     except UnicodeError as error:
         raise DocumentsError(
-            f"{source} is not {encoding} ({error}); name the encoding of the file with --encoding."
+            f"{how.source} is not {how.encoding} ({error}); name the encoding of the file with --encoding."
         ) from error
 
 
-def _read_lines(stream: BinaryIO, source: str, columns: Columns, encoding: str) -> Rows:
-    if columns.label is not None:
-        raise DocumentsError(f"{source} has no label column: a .txt file holds texts only; use .csv or .jsonl.")
-    if columns.named_text is not None:
+def _read_lines(stream: BinaryIO, how: Reading) -> Rows:
+    if how.columns.label is not None:
+        raise DocumentsError(f"{how.source} has no label column: a .txt file holds texts only; use .csv or .jsonl.")
+    if how.columns.named_text is not None:
         raise DocumentsError(
-            f"{source} holds a text a line and has no column {columns.named_text!r}; leave out --text-column, or, if "
-            "it is a table, say so with --format."
+            f"{how.source} holds a text a line and has no column {how.columns.named_text!r}; leave out "
+            "--text-column, or, if it is a table, say so with --format."
         )
-    for line in _lines(stream, source, encoding):
+    for line in _lines(stream, how):
         yield line.rstrip("\r\n"), None
 
 
-def _read_json_lines(stream: BinaryIO, source: str, columns: Columns, encoding: str) -> Rows:
+def _read_json_lines(stream: BinaryIO, how: Reading) -> Rows:
+    source = how.source
+    columns = how.columns
     seen: set[str] = set()
     wanted = {columns.text, columns.label}
 
@@ -136,7 +150,7 @@ def _read_json_lines(stream: BinaryIO, source: str, columns: Columns, encoding: 
                 raise ValueError(f"it has the key {twice[0]!r} twice")
         return record
 
-    for number, line in enumerate(_lines(stream, source, encoding), 1):
+    for number, line in enumerate(_lines(stream, how), 1):
         if not line.strip():
             continue
         try:
@@ -153,9 +167,11 @@ def _read_json_lines(stream: BinaryIO, source: str, columns: Columns, encoding: 
         columns.check(seen, source)
 
 
-def _read_table(stream: BinaryIO, source: str, columns: Columns, encoding: str, *, delimiter: str) -> Rows:
+def _read_table(stream: BinaryIO, how: Reading, *, delimiter: str) -> Rows:
+    source = how.source
+    columns = how.columns
     csv.field_size_limit(LARGEST_FIELD)
-    table = csv.reader(_lines(stream, source, encoding), delimiter=delimiter, strict=True)
+    table = csv.reader(_lines(stream, how), delimiter=delimiter, strict=True)
     try:
         header = next(filter(None, table), [])
         columns.check(header, source)
@@ -173,26 +189,50 @@ def _read_table(stream: BinaryIO, source: str, columns: Columns, encoding: str, 
         ) from error
 
 
-def _read_parquet(stream: BinaryIO, source: str, columns: Columns, encoding: str) -> Rows:
+def _read_parquet(stream: BinaryIO, how: Reading) -> Rows:
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
+        from pyarrow.types import is_nested
     except ImportError as error:
         raise MissingPackageError("pyarrow", "parquet", "reading .parquet files") from error
+    columns = how.columns
     wanted = [columns.text] if columns.label is None else [columns.text, columns.label]
+    left = how.limit
     try:
-        file = ParquetFile(io.BytesIO(stream.read()))
-        columns.check(file.schema_arrow.names, source)
+        data = io.BytesIO(stream.read())
+        schema = ParquetFile(data).schema_arrow
+        columns.check(schema.names, how.source)
+        if nested := [name for name in wanted if is_nested(schema.field(name).type)]:
+            raise DocumentsError(f"{how.source}: the column {nested[0]!r} holds lists; choose another column.")
+        # As dictionaries: a value that occurs a million times is there once, until it is known how much that makes.
+        file = ParquetFile(data, read_dictionary=wanted)
         for batch in file.iter_batches(columns=wanted):
-            cells = [batch.column(name).to_pylist() for name in wanted]
+            left -= sum(map(_n_bytes, batch.columns))
+            if left < 0:
+                raise too_large(how.source, how.limit)
+            cells = [_written_out(batch.column(name)).to_pylist() for name in wanted]
             yield from zip(cells[0], cells[-1] if len(cells) == 2 else [None] * len(batch), strict=True)
     except (ArrowException, ValueError, ArithmeticError) as error:  # dates that Python does not know, among others
         raise DocumentsError(
-            f"{source} cannot be read ({error}); check that it is complete and a parquet file."
+            f"{how.source} cannot be read ({error}); check that it is complete and a parquet file."
         ) from error
 
 
-FORMATS: dict[str, Callable[[Any, str, Columns, str], Rows]] = {
+def _n_bytes(column: Any) -> int:
+    """The bytes of all cells of a column of pyarrow, each as often as it occurs."""
+    from pyarrow import compute
+
+    if not hasattr(column, "dictionary"):
+        return int(column.nbytes)
+    return compute.sum(compute.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+
+
+def _written_out(column: Any) -> Any:
+    return column.dictionary_decode() if hasattr(column, "dictionary") else column
+
+
+FORMATS: dict[str, Callable[[Any, Reading], Rows]] = {
     ".csv": partial(_read_table, delimiter=","),
     ".tsv": partial(_read_table, delimiter="\t"),
     ".jsonl": _read_json_lines,

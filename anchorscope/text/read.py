@@ -31,7 +31,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
-from anchorscope.text.formats import FORMATS, Columns, Rows, check_encoding, format_of
+from anchorscope.text.formats import FORMATS, Columns, Reading, Rows, check_encoding, format_of
 from anchorscope.text.rule import has_words
 from anchorscope.text.unpack import LIMIT, PACKINGS, packing_of, unpacked
 from anchorscope.text.words import clean_tweet
@@ -141,7 +141,7 @@ def _collect(rows: Iterable[tuple[str, Any]], *, source: str, clean: str, remark
             digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
             copies[digest] = number = copies.get(digest, 0) + 1
             key = digest if number == 1 else f"{digest}-{number}"
-            documents.append(Document(key, text, None if _is_missing(label) or label == "" else str(label)))
+            documents.append(Document(key, text, _label(label, source)))
     if not documents:
         raise DocumentsError(
             f"There is no usable document in {source}: {n_empty} rows, none with a word in it; "
@@ -155,6 +155,21 @@ def _collect(rows: Iterable[tuple[str, Any]], *, source: str, clean: str, remark
         source=source,
         remarks=tuple(remarks),
     )
+
+
+def _label(label: Any, source: str) -> str | None:
+    """The label that came with a document, if one did; one that no file can hold is refused."""
+    if _is_missing(label) or label == "":
+        return None
+    name = str(label)
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise DocumentsError(
+            f"The label {name!r} in {source} holds half a character, which no file can hold; mend it, or leave out the "
+            "label column."
+        ) from error
+    return name
 
 
 @contextmanager
@@ -211,7 +226,8 @@ class _File:
             ending = self.format or format_of(head, columns, encoding)
             if self.is_input and not self.format and ending != ".txt":
                 remarks.append(f"Standard input is read as {ending.removeprefix('.')}; --format says otherwise.")
-            for row, (text, label) in enumerate(FORMATS[ending](stream, self.source, columns, encoding), 1):
+            how = Reading(self.source, columns, encoding, max_unpacked)
+            for row, (text, label) in enumerate(FORMATS[ending](stream, how), 1):
                 if not isinstance(text, str) and not _is_missing(text):
                     raise DocumentsError(
                         f"{self.source}, row {row}: the text is {short_repr(text)} (a {type(text).__name__}), "

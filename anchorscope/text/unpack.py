@@ -24,6 +24,9 @@ LIMIT = 2 << 30
 PIECE = 1 << 16
 """Bytes that are read, and at most so many that are unpacked, at a time."""
 
+MEMORY = 1 << 28
+"""Bytes that a file may ask for to be unpacked: those that ``xz -9`` writes take a quarter of it."""
+
 SMALL_PIECE = 1 << 10
 """Bytes that are read at a time where nothing limits what comes out of them: one may become thirty thousand."""
 
@@ -65,7 +68,7 @@ def _zstandard() -> Any:
 PACKINGS = {
     ".gz": Packing(b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31), _zlib_step, may_be_padded=True),
     ".bz2": Packing(b"BZh", bz2.BZ2Decompressor, _buffering_step),
-    ".xz": Packing(b"\xfd7zXZ", lzma.LZMADecompressor, _buffering_step, may_be_padded=True),
+    ".xz": Packing(b"\xfd7zXZ", lambda: lzma.LZMADecompressor(memlimit=MEMORY), _buffering_step, may_be_padded=True),
     ".zst": Packing(b"\x28\xb5\x2f\xfd", _zstandard, _unlimited_step, SMALL_PIECE),
 }
 """By the ending of a file."""
@@ -83,6 +86,13 @@ def packing_of(head: bytes) -> str:
 def unpacked(packed: BinaryIO, ending: str, source: str, limit: int = LIMIT) -> io.BufferedReader:
     """What a packed stream holds, as a stream."""
     return io.BufferedReader(_Unpacked(packed, PACKINGS[ending], source, limit))
+
+
+def too_large(source: str, limit: int) -> DocumentsError:
+    """What is said of a file that holds more than it may."""
+    return DocumentsError(
+        f"{source} unpacks to more than {limit:,} bytes; if that is meant, allow more with --max-unpacked."
+    )
 
 
 class _Unpacked(io.RawIOBase):
@@ -126,10 +136,7 @@ class _Unpacked(io.RawIOBase):
             raise OSError(str(error)) from error
         self._n_bytes += len(data)
         if self._n_bytes > self._limit:
-            raise DocumentsError(
-                f"{self._source} unpacks to more than {self._limit:,} bytes; if that is meant, allow more with "
-                "--max-unpacked."
-            )
+            raise too_large(self._source, self._limit)
         self._output = memoryview(data)
         if self._piece.eof:
             self._input = self._piece.unused_data

@@ -444,7 +444,7 @@ class TestTheDocument:
         model = Choking(predictor().weights, predictor().bias)
         model.bad = bad
         run = make_run(model=RetryingPredictor(model, Retry(first_wait=0)), folder=tmp_path / "run", workers=workers)
-        with pytest.raises(ModelFailedError, match=r"a perturbed text of document [0-9a-f]{16}(-\d+)?\)") as found:
+        with pytest.raises(ModelFailedError, match=r"a changed text of document [0-9a-f]{16}(-\d+)?\)") as found:
             finish(run)
         key = str(found.value).rpartition("document ")[2].rstrip(").")
         reader = RunReader(tmp_path / "run")

@@ -19,7 +19,15 @@ from anchorscope.result import Result
 from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.tally import ranking
 
-RACE = {"strategy": "race", "aggregation": "total", "test": "fixed", "max_samples": 12, "round_size": 16}
+RACE = {
+    "strategy": "race",
+    "score": "banzhaf",
+    "surrogate": False,
+    "aggregation": "total",
+    "test": "fixed",
+    "max_samples": 12,
+    "round_size": 16,
+}
 NAMES = sorted(AGGREGATIONS)
 GRADED = [name for name in NAMES if AGGREGATIONS[name].is_graded]
 
@@ -69,11 +77,15 @@ def of_the_page(folder: Path, name: str) -> tuple[list[str], np.ndarray, np.ndar
 
 
 def test_top_of_a_race_is_the_race_to_the_last_digit(race: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = [(t["label"], t["term"], t["score"], t["low"], t["high"], t["membership"]) for t in top(race, capsys)]
+    found = [
+        (t["label"], t["side"], t["term"], t["score"], t["low"], t["high"], t["membership"], t["driver"])
+        for t in top(race, capsys)
+    ]
     assert found == [
-        (label, t.term, t.score, *t.interval, t.membership)
+        (label, side, t.term, t.score, *t.interval, t.membership, t.driver)
         for label, explanation in Result.load(race).explanations.items()
-        for t in explanation.terms
+        for side, terms in (("for", explanation.terms), ("against", explanation.against))
+        for t in terms
     ]
 
 
@@ -82,12 +94,17 @@ def test_top_of_a_race_is_the_race_to_the_last_digit(race: Path, capsys: pytest.
 def test_top_and_the_page_have_one_list(
     name: str, which: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The columns of the page are rounded to nine digits; else they are the scores."""
+    """The columns of the page are rounded to nine digits; else they are the scores. Drivers come first in a list."""
     folder = request.getfixturevalue(which)
     terms, values, occurrences = of_the_page(folder, name)
+    anchors = np.array([label["anchors"] for label in page_data(folder)["terms"]["labels"]])
     for row, label in enumerate(("no", "yes")):
-        found = top(folder, capsys, "--aggregation", name, "--label", label)
-        best = ranking(values[row], occurrences[row])[:4]
+        found = [t for t in top(folder, capsys, "--aggregation", name, "--label", label) if t["side"] == "for"]
+        drivers = {t["term"] for t in found if t["driver"]}
+        if not AGGREGATIONS[name].is_graded:
+            drivers = {t for t, n in zip(terms, anchors[row]) if n > 0 or AGGREGATIONS[name].reads == "counts"}
+            assert [t["driver"] for t in found] == [t["term"] in drivers for t in found]
+        best = sorted(ranking(values[row], occurrences[row]), key=lambda i: terms[i] not in drivers)[:4]
         assert [t["term"] for t in found] == [terms[i] for i in best]
         np.testing.assert_allclose([t["score"] for t in found], values[row, best], rtol=1e-8)
 

@@ -20,6 +20,7 @@ from anchorscope.journal.columns import ROW, packed
 from anchorscope.journal.database import FILE
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
+from anchorscope.loop import Loop
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.report.view import page_data
 from anchorscope.result import FILE as RESULT
@@ -38,15 +39,15 @@ def same(one: Tally, other: Tally) -> bool:
 def tally_of(run: Run, monkeypatch: pytest.MonkeyPatch, **given) -> Tally:
     """Finish a run and catch its last tally, which it shows to nobody."""
     seen: list[Tally] = []
-    view = Run._view
+    view = Loop._view
 
-    def watched(self, collection, strategy, ledger, *rest):
-        seen.append(ledger.tally)
-        return view(self, collection, strategy, ledger, *rest)
+    def watched(loop):
+        seen.append(loop._ledger.tally)
+        return view(loop)
 
-    monkeypatch.setattr(Run, "_view", watched)
+    monkeypatch.setattr(Loop, "_view", watched)
     finish(run, **given)
-    monkeypatch.setattr(Run, "_view", view)
+    monkeypatch.setattr(Loop, "_view", view)
     return seen[-1]
 
 
@@ -59,11 +60,13 @@ def tally_of(run: Run, monkeypatch: pytest.MonkeyPatch, **given) -> Tally:
         {},
         {"robust": "drop"},
         {"lift": 0.5},
-        {"aggregation": "total", "weight": "fragile"},
+        {"aggregation": "total", "score": "banzhaf", "weight": "fragile"},
+        {"aggregation": "total"},
+        {"aggregation": "total", "strategy": "race", "regret": 0.5},
         {"filter": "optimistic", "top_k": 1},
         {"filter": "sound", "aggregation": "sq", "top_k": 1},
         {"tau_tilde": True},
-        {"aggregation": "total", "test": "fixed", "max_samples": 12},
+        {"aggregation": "total", "score": "banzhaf", "test": "fixed", "max_samples": 12},
         {"labels": ("yes",)},
         {"min_occurrences": 9},
     ],
@@ -121,7 +124,8 @@ def test_any_aggregation_can_be_read_from_the_folder(name: str, score: str, tmp_
     A run whose local score is graded gives those of all; one that says yes or no has no values to add up.
     """
     finish(make_run(folder=tmp_path / "pr", score=score))
-    expected = tally_of(make_run(aggregation=name), monkeypatch)
+    graded = {"score": "banzhaf"} if AGGREGATIONS[name].is_graded else {}
+    expected = tally_of(make_run(aggregation=name, **graded), monkeypatch)
     found, own = (aggregation(name).score(tally, 0.5) for tally in (RunReader(tmp_path / "pr").tally(), expected))
     assert np.array_equal(found, own) == (score == "banzhaf" or not AGGREGATIONS[name].is_graded)
 
@@ -177,7 +181,7 @@ def test_predictions_survive_a_model_that_fails_in_the_first_round(tmp_path: Pat
 
         def predict(self, texts):
             self.n_asked += 1
-            if self.n_asked > 1:
+            if self.n_asked > 2:  # two documents, then the others
                 raise ConnectionError("the server is away")
             return super().predict(texts)
 
@@ -483,7 +487,11 @@ def overwrite(folder: Path, blob: object) -> None:
     [
         "UPDATE documents SET predicted = 2 WHERE number = 0",
         "UPDATE documents SET predicted = 'good' WHERE number = 0",
-        "INSERT INTO documents SELECT 1000, 'another', label, predicted, confidence FROM documents WHERE number = 0",
+        "UPDATE documents SET confidence = 0.1 WHERE number = 0",
+        "UPDATE documents SET probabilities = x'00' WHERE number = 0",
+        "UPDATE documents SET probabilities = zeroblob(16) WHERE number = 0",
+        "INSERT INTO documents SELECT 1000, 'another', label, predicted, confidence, probabilities FROM documents "
+        "WHERE number = 0",
         "DELETE FROM documents WHERE number = 3",
         "UPDATE documents SET number = 1000 WHERE number = 3",
     ],

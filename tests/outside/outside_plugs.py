@@ -3,8 +3,8 @@
 import numpy as np
 
 from anchorscope.errors import InputError
-from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import ratio
 from anchorscope.text.words import replace, split
 from anchorscope.types import Cost, Measurements, Proposals
@@ -57,31 +57,42 @@ def dots(argument, *, top_n, device):
     return Dots()
 
 
-class Removal:
-    """The plainest local score: take the term out, and look."""
+class Replacement:
+    """A plain local score: put the likeliest other word in the place of the term, and look."""
 
-    name = "removal"
-    help = "what taking the term out costs the label"
-    call = "the text without the term"
+    name = "replacement"
+    help = "what putting another word in its place costs the label"
+    call = "the text with another word in the place of the term"
     noise = "none"
     is_graded = True
+    grain = "term"
+    shares_calls = False
+    tests_anchors = False
+    perturbs = True
 
     def __init__(self, predictor, perturbator, settings):
         self._predictor = predictor
+        self._perturbator = perturbator
 
-    def measure(self, units, max_calls=float("inf")):
-        texts = [
-            replace(split(unit.text), dict.fromkeys(positions, "")) for unit in units for positions in unit.positions
-        ]
-        asked = [unit.text for unit in units] + texts
-        rows = self._predictor.predict(asked) if asked else np.zeros((0, 2))
+    def calls(self, unit):
+        return len(unit)
+
+    def measure(self, units):
+        texts = [self._changed(split(unit.text), positions) for unit in units for positions in unit.positions]
+        rows = self._predictor.predict(texts) if texts else np.zeros((0, 2))
         n = [len(unit) for unit in units]
         labels = np.repeat([unit.label for unit in units], n).astype(int)
-        before = np.repeat(rows[: len(units)], n, axis=0)[np.arange(len(texts)), labels]
-        after = rows[len(units) :][np.arange(len(texts)), labels]
+        before = np.repeat([unit.probability for unit in units], n)
+        after = rows[np.arange(len(texts)), labels]
         ones = np.ones(len(texts), np.int64)
-        cost = Cost(tests=len(texts), predictor_texts=len(asked))
+        cost = Cost(tests=len(texts), predictor_texts=len(texts))
         return Measurements.of_values(np.round(before - after, 6), np.zeros(len(texts)), ones), cost
+
+    def _changed(self, words, positions):
+        mask = np.isin(np.arange(len(words)), positions)
+        proposed = self._perturbator.propose([words], [mask])
+        best = proposed.words[np.arange(len(proposed.words)), proposed.probabilities.argmax(axis=1)]
+        return replace(words, {p: self._perturbator.vocabulary[n] for p, n in zip(positions, best)})
 
 
 class Backwards:
@@ -99,7 +110,7 @@ class Backwards:
             return None
         document = self._left.pop()
         here = self._collection.occurrences_of(document)
-        asked = np.array([-1, *range(here.start, here.stop)])
+        asked = np.arange(here.start, here.stop)
         return self._collection.round_of([(document, asked)], lambda some: np.full(len(some), self._settings.tau))
 
     def count(self, measured):
@@ -131,8 +142,14 @@ class OneByOne:
         self._score = score
 
     def measure(self, units, max_calls=float("inf")):
-        answers = [self._score.measure([unit]) for unit in units]
-        return Measurements.join(found for found, _ in answers), sum((cost for _, cost in answers), Cost())
+        parts, spent = [], Cost()
+        for unit in units:
+            found, cost = self._score.measure([unit], max_calls - spent.predictor_texts)
+            spent += cost
+            if len(found) < len(unit):
+                break
+            parts.append(found)
+        return Measurements.join(parts), spent
 
     def close(self):
         pass

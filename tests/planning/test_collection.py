@@ -39,7 +39,7 @@ def plain(texts: list[str], settings: Settings) -> tuple[list[tuple[int, int, st
 
 @given(TEXTS, st.integers(1, 3))
 def test_candidates_are_those_of_a_plain_count(texts: list[str], least: int) -> None:
-    settings = Settings(min_occurrences=least)
+    settings = Settings(score="banzhaf", min_occurrences=least)
     documents = [Document(f"{number:02}", text) for number, text in enumerate(texts)]
     rows, counts = plain(texts, settings)
     expected = sorted(t for t, n in counts.items() if n >= least)
@@ -49,7 +49,7 @@ def test_candidates_are_those_of_a_plain_count(texts: list[str], least: int) -> 
         return
     found = find_candidates(documents, settings, training_texts=[*texts, "great great"])
     assert list(found.terms) == expected
-    columns = (found.occurrence_document, found.occurrence_position, found.occurrence_term)
+    columns = (found.occurrence_document, found.positions, found.occurrence_term)
     there = [(d, p, expected[t]) for d, p, t in zip(*(column.tolist() for column in columns))]
     assert there == [row for row in rows if row[2] in expected]
     assert np.diff(found.first_occurrence).tolist() == [sum(d == n for d, _, _ in there) for n in range(len(texts))]
@@ -78,7 +78,7 @@ def test_every_document_is_chosen_or_left_out_for_a_reason(texts: list[str], max
 
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_a_tally_before_any_test_counts_occurrences_and_documents(texts: list[str], random) -> None:  # type: ignore[no-untyped-def]
-    settings = Settings(min_occurrences=1)
+    settings = Settings(score="banzhaf")
     rows, counts = plain(texts, settings)
     if not counts:
         return

@@ -59,12 +59,16 @@ class Corpus:
             labels=("a",),
             predictions=Predictions(np.zeros(n_documents, np.int64), np.ones(n_documents)),
             terms=tuple(f"w{number:03}" for number in range(n_terms)),
+            written=tuple(f"w{number:03}" for number in range(n_terms)),
             occurrence_document=np.repeat(np.arange(n_documents, dtype=np.int32), 6),
-            occurrence_position=np.tile(np.arange(6, dtype=np.int32), n_documents),
             occurrence_term=terms,
+            first_position=np.arange(len(terms) + 1),
+            positions=np.tile(np.arange(6, dtype=np.int32), n_documents),
             first_occurrence=np.arange(0, 6 * n_documents + 1, 6),
             training=np.bincount(terms, minlength=n_terms),
             explained=np.array([True]),
+            expected=np.zeros(len(terms)),
+            beyond=np.zeros(n_terms, np.int64),
         )
 
     def final_tally(self) -> Tally:
@@ -82,14 +86,16 @@ class Corpus:
             tested = [self.collection.occurrences_of(unit.document) for unit in round_.units]
             occurrences = np.concatenate([np.arange(part.start, part.stop) for part in tested])
             assert np.array_equal(round_.occurrences[round_.occurrences >= 0], occurrences)
-            now = strategy.count(Counted(occurrences, self.anchor[occurrences], self.value[occurrences]))
+            no_noise = np.zeros(len(occurrences))
+            now = strategy.count(Counted(occurrences, self.anchor[occurrences], self.value[occurrences], no_noise))
             terms = self.collection.occurrence_term[now.occurrences].astype(np.int64)
             tally = tally.observe(np.zeros(len(terms), np.int64), terms, now.anchor, now.value)
         return strategy, tally, n_documents
 
 
 def settings(**given: object) -> Settings:
-    return preset("fast", **{"top_k": K, "round_size": 32, "regret": 0.05, **given})
+    """A race of blocks: what is tested in a document serves all of its words."""
+    return preset("banzhaf", **{"top_k": K, "round_size": 32, "regret": 0.05, **given})
 
 
 @pytest.fixture(autouse=True)
@@ -174,8 +180,8 @@ def test_the_documents_of_a_word_are_found_however_far_they_are() -> None:
         assert {*corpus.collection.occurrence_term[occurrences].tolist()} == {rare}
         assert corpus.collection.occurrence_document[occurrences].tolist() == np.repeat(holders, sizes).tolist()
         for open_, reached in ((1, 1), (3, 3), (0, len(holders))):
-            visited[holders], visited[holders[open_]] = True, False
-            assert index.reached(np.array([rare]), np.array([2 * (open_ == 0)]), visited).tolist() == [reached]
+            measured = np.isin(corpus.collection.occurrence_document, np.delete(holders, open_))
+            assert index.reached(np.array([rare]), np.array([2 * (open_ == 0)]), measured).tolist() == [reached]
 
 
 @lru_cache(maxsize=1)

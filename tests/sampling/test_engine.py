@@ -11,8 +11,11 @@ from zlib import crc32
 import numpy as np
 import pytest
 
+from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.backends.local import InProcess, Processes, local_backend
 from anchorscope.errors import AnchorscopeError, InputError, ModelError
+from anchorscope.local_scores.banzhaf import BanzhafScore
+from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.predictors import as_predictor
@@ -413,15 +416,27 @@ def test_nothing_to_judge_costs_nothing() -> None:
 # --- worker processes ---
 
 
+class OfEngine(BanzhafScore):
+    """The values of an engine that is given."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+
+def score(predictor=PREDICTOR) -> MeteredScore:
+    asked = RetryingPredictor(predictor, Retry())
+    return MeteredScore(OfEngine(engine(predictor=asked)), asked)
+
+
 @pytest.fixture(scope="module")
 def two_workers():
-    backend = local_backend(engine(), 2)
+    backend = local_backend(score(), 2)
     yield backend
     backend.close()
 
 
 def test_two_processes_judge_as_one_does(two_workers) -> None:
-    one, cost = InProcess(engine()).measure(units())
+    one, cost = InProcess(score()).measure(units())
     two, cost_of_two = two_workers.measure(units())
     assert rows(one) == rows(two)
     assert (cost.documents, cost.tests, cost.samples) == (cost_of_two.documents, cost_of_two.tests, cost_of_two.samples)
@@ -443,7 +458,7 @@ def test_there_are_no_samples_of_no_units() -> None:
 
 def test_there_is_no_backend_without_workers() -> None:
     with pytest.raises(InputError, match="at least 1, not 0"):
-        local_backend(engine(), 0)
+        local_backend(score(), 0)
 
 
 class Faulty(WeightPredictor):
@@ -463,7 +478,7 @@ class Faulty(WeightPredictor):
     ("fault", "error", "words"), [("fails", ModelError, "nonsense"), ("dies", AnchorscopeError, "--resume")]
 )
 def test_a_fault_in_a_worker_comes_back_as_one_sentence(fault: str, error: type, words: str) -> None:
-    backend = Processes(engine(predictor=Faulty(fault)), 2)
+    backend = Processes(score(Faulty(fault)), 2)
     try:
         with pytest.raises(error, match=words):
             backend.measure(units())

@@ -1,0 +1,95 @@
+"""Models that cannot be explained, as the command line names them: ``--model reliability.bad_models:no_axis``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from reliability.models import keywords
+
+
+class OwnError(BaseException):
+    """An exception that is none of Python's usual ones."""
+
+
+class Estimator:
+    """A classifier whose labels are what they are."""
+
+    def __init__(self, labels: Any, **more: Any) -> None:
+        self.classes_ = labels
+        self.more = more
+
+    def predict_proba(self, texts: list[str]) -> Any:
+        """Probabilities (texts, labels)."""
+        return np.array(keywords(texts))
+
+
+class Turning:
+    """Answers a table whose columns, which are numbers, change their order from call to call."""
+
+    def __init__(self) -> None:
+        self.n_calls = 0
+
+    def __call__(self, texts: list[str]) -> Any:
+        """A table of probabilities."""
+        import pandas
+
+        self.n_calls += 1
+        table = pandas.DataFrame(keywords(texts), columns=[0, 1])
+        return table if self.n_calls == 1 else table[[1, 0]]
+
+
+def answering(answer: Callable[[int], Any]) -> Callable[[list[str]], Any]:
+    """A model that says the same of any n texts."""
+    return lambda texts: answer(len(texts))
+
+
+def raising(error: BaseException) -> Callable[[list[str]], Any]:
+    """A model that fails."""
+
+    def fail(texts: list[str]) -> Any:
+        raise error
+
+    return fail
+
+
+def exits(texts: list[str]) -> Any:
+    """A model that ends the process, or tries to."""
+    sys.exit(0)
+
+
+def forks_and_exits(texts: list[str]) -> Any:
+    """A model that forks, ends the child and gives no answer."""
+    if os.fork() == 0:
+        sys.exit(0)
+
+
+no_axis = answering(lambda n: np.array(0.5))
+one_axis = answering(lambda n: np.full(n, 0.5))
+three_axes = answering(lambda n: np.zeros((n, 2, 1)))
+masked = answering(lambda n: np.ma.masked_array(np.full((n, 2), 0.5), mask=np.eye(n, 2, dtype=bool)))
+nothing = answering(lambda n: None)
+not_numbers = answering(lambda n: np.full((n, 2), np.nan))
+logits = answering(lambda n: [[3.0, -2.0]] * n)
+strings = answering(lambda n: [["0.5", "0.5"]] * n)
+complex_numbers = answering(lambda n: np.full((n, 2), 0.5j))
+one_row_less = answering(lambda n: [[0.5, 0.5]] * (n - 1))
+three_columns = answering(lambda n: [[0.2, 0.3, 0.5]] * n)
+ragged = answering(lambda n: [[0.5, 0.5]] * (n - 1) + [[1.0]])
+other_names = answering(lambda n: ["neither"] * n)
+cancelled = raising(asyncio.CancelledError())
+own_error = raising(OwnError("mine"))
+generator_exit = raising(GeneratorExit())
+turning = Turning()
+half_a_character = Estimator(["good\ud800", "bad"])
+one_label = Estimator(["good"])
+same_labels = Estimator(["good", "good"])
+cannot_travel = Estimator(["bad", "good"], lock=Lock())
+a_class = Estimator
+a_number = 7

@@ -1,0 +1,356 @@
+"""What somebody may have done to a run folder before they hand it on.
+
+Every entry of ``KINDS`` changes a copy of a real run: ``folder`` is the copy, ``outside`` holds a file that is not
+theirs (``VICTIM``) and is watched; whatever runs there as code writes ``CANARY`` into it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import socket
+import sqlite3
+import struct
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from anchorscope.journal.database import FILE
+from anchorscope.journal.opening import INDEX, LOG, ROLLBACK
+from anchorscope.journal.writer import LOCK
+
+VICTIM = "victim"
+CANARY = "canary"
+
+RESULT = "result.json"
+REPORT = "report.html"
+EVALUATION = "evaluation.json"
+NAMES = (FILE, LOG, INDEX, ROLLBACK, LOCK, RESULT, REPORT, EVALUATION)
+DRAFTS = tuple(f"{name}.part" for name in (RESULT, REPORT, EVALUATION))
+"""Names under which drafts were once written."""
+
+SCHEMAS = {
+    "a table": "CREATE TABLE more (x)",
+    "a view": "CREATE VIEW more AS SELECT * FROM meta",
+    "a trigger": "CREATE TRIGGER more AFTER INSERT ON rounds BEGIN DELETE FROM rounds; END",
+    "an index": "CREATE INDEX more ON terms (term)",
+    "a virtual table": "CREATE VIRTUAL TABLE more USING fts5 (x)",
+    "a column": "ALTER TABLE texts ADD COLUMN more TEXT",
+    "a generated column": "ALTER TABLE texts ADD COLUMN more AS (upper(text))",
+    "another name": "ALTER TABLE texts RENAME TO more",
+    "one less": "DROP TABLE moments",
+    "statistics": "ANALYZE",
+}
+"""What a database may hold that no run writes."""
+
+VALUES = (
+    None,
+    True,
+    -1,
+    2**62,
+    1e308,
+    "",
+    "\x1b]0;title\x07",
+    "\u202etxt",
+    "1e999",
+    "[" * 2000,
+    "../../x",
+    b"\xff" * 58,
+)
+VALUES += ('{"a": NaN}', "null", "constructor", "=cmd|' /C calc'!A0")
+
+MAGIC = bytes.fromhex("d9d505f920a163d7")
+SECTOR = 512
+LOCK_BYTE = 0x40000000
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """A folder to be spoilt, what must not be touched, and chances."""
+
+    folder: Path
+    outside: Path
+    chances: random.Random
+
+    @property
+    def victim(self) -> Path:
+        """A file of somebody else."""
+        return self.outside / VICTIM
+
+    @property
+    def canary(self) -> Path:
+        """What code of theirs would write."""
+        return self.outside / CANARY
+
+    def database(self) -> closing[sqlite3.Connection]:
+        """The journal, to be changed."""
+        return closing(sqlite3.connect(self.folder / FILE, isolation_level=None))
+
+
+# --- files in the place of others ---
+
+
+def linked(plant: Plant, name: str, target: str) -> None:
+    """A link: to the victim, to a file that could be made, or to one that never ends."""
+    path = plant.folder / name
+    path.unlink(missing_ok=True)
+    path.symlink_to({"victim": plant.victim, "nothing": plant.outside / "new", "endless": Path("/dev/zero")}[target])
+
+
+def piped(plant: Plant, name: str) -> None:
+    """A pipe that nobody writes to."""
+    (plant.folder / name).unlink(missing_ok=True)
+    os.mkfifo(plant.folder / name)
+
+
+def in_a_folder(plant: Plant, name: str) -> None:
+    """A folder where a file should be."""
+    (plant.folder / name).unlink(missing_ok=True)
+    (plant.folder / name).mkdir()
+
+
+def listening(plant: Plant, name: str) -> None:
+    """A socket; its path may not be long, so it is made elsewhere and moved."""
+    (plant.folder / name).unlink(missing_ok=True)
+    short = Path("/tmp") / f"anchorscope-{os.getpid()}"
+    with closing(socket.socket(socket.AF_UNIX)) as one:
+        one.bind(str(short))
+    os.rename(short, plant.folder / name)
+
+
+def holes(plant: Plant, name: str) -> None:
+    """Two terabytes that take no room."""
+    with open(plant.folder / name, "ab"):
+        pass
+    os.truncate(plant.folder / name, 2 << 40)
+
+
+def foreign(plant: Plant, name: str) -> None:
+    """A file of somebody else under the name of ours."""
+    (plant.folder / name).write_text("a letter", encoding="utf-8")
+
+
+# --- what SQLite would do ---
+
+
+def plant_rollback(journal: Path, victim: Path) -> None:
+    """A rollback journal without pages, whose super-journal is the victim: whoever rolls it back deletes that."""
+    data = journal.read_bytes()
+    page_size = int.from_bytes(data[16:18], "big") or 4096
+    page_size = 65536 if page_size == 1 else page_size
+    name = os.fsencode(victim)
+    header = MAGIC + struct.pack(">IIIII", 0, 0, len(data) // page_size, SECTOR, page_size)
+    record = struct.pack(">I", LOCK_BYTE // page_size + 1) + name
+    record += struct.pack(">II", len(name), sum(name) & 0xFFFFFFFF) + MAGIC
+    journal.with_name(journal.name + "-journal").write_bytes(header.ljust(SECTOR, b"\0") + record)
+
+
+def hot(plant: Plant) -> None:
+    """A hot journal that names the victim."""
+    plant_rollback(plant.folder / FILE, plant.victim)
+
+
+def hot_with_log(plant: Plant) -> None:
+    """The same beside a log with rows."""
+    logged(plant)
+    hot(plant)
+
+
+def other_schema(plant: Plant, change: str) -> None:
+    """Something that no run writes."""
+    with plant.database() as db:
+        db.execute(SCHEMAS[change])
+
+
+def other_version(plant: Plant) -> None:
+    """A version that there is not."""
+    with plant.database() as db:
+        value = plant.chances.choice(['"2"', "3", "1", "null", "[2]", "1e999", '"\\u001b[31m"', "{", "-1"])
+        db.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (value,))
+
+
+def logged(plant: Plant) -> None:
+    """Rows that are in the log only, as a kill leaves them."""
+    with plant.database() as db:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA wal_autocheckpoint=0")
+        db.execute("UPDATE meta SET value = value || ' '")
+        kept = {name: (plant.folder / name).read_bytes() for name in (FILE, LOG)}
+    for name, data in kept.items():
+        (plant.folder / name).write_bytes(data)
+
+
+# --- changed bytes and cells ---
+
+
+def changed_bytes(plant: Plant, name: str) -> None:
+    """Some bytes changed, cut off or doubled."""
+    if name == LOG:
+        logged(plant)
+    path = plant.folder / name
+    data = bytearray(path.read_bytes())
+    for _ in range(plant.chances.randint(1, 12)):
+        place = plant.chances.randrange(len(data))
+        new = plant.chances.randbytes(plant.chances.randint(1, 8))
+        data[place : place + len(new)] = new
+    cut = plant.chances.randrange(len(data)) if plant.chances.random() < 0.2 else len(data)
+    path.write_bytes(data[:cut])
+
+
+def changed_cells(plant: Plant) -> None:
+    """Some cells with values that no run writes there."""
+    with plant.database() as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for _ in range(plant.chances.randint(1, 4)):
+            table = plant.chances.choice(tables)
+            columns = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
+            column = plant.chances.choice(columns)
+            # One cell or all of them: the first row that the condition finds.
+            where = (
+                "" if plant.chances.random() < 0.3 else f" WHERE {columns[0]} = (SELECT max({columns[0]}) FROM {table})"
+            )
+            with suppress(sqlite3.Error, OverflowError):
+                db.execute(f"UPDATE {table} SET {column} = ?{where}", (plant.chances.choice(VALUES),))
+
+
+def many_labels(plant: Plant) -> None:
+    """A small file that asks for a large table."""
+    with plant.database() as db:
+        n_terms = db.execute("SELECT max(number) FROM terms").fetchone()[0]
+        db.execute("BEGIN")
+        db.executemany("INSERT INTO labels VALUES (?, ?)", ((i, str(i)) for i in range(2, 1500)))
+        rows = ((i, str(i), str(i)) for i in range(n_terms + 1, 60_000))
+        db.executemany("INSERT INTO terms VALUES (?, ?, ?, 0, 0)", rows)
+        db.execute("COMMIT")
+
+
+def changed_result(plant: Plant) -> None:
+    """A value of result.json in the place of another, or a list without end."""
+    path = plant.folder / RESULT
+    values = json.loads(path.read_bytes())
+    places: list[tuple[Any, Any]] = []
+
+    def walk(node: Any) -> None:
+        pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        for key, inner in pairs:
+            places.append((node, key))
+            walk(inner)
+
+    walk(values)
+    node, key = plant.chances.choice(places)
+    node[key] = plant.chances.choice([value for value in VALUES if not isinstance(value, bytes)])
+    nested = plant.chances.random() < 0.2
+    path.write_text("[" * 100_000 if nested else json.dumps(values), encoding="utf-8")
+
+
+# --- code ---
+
+
+class Payload:
+    """What a pickle runs when it is read."""
+
+    def __init__(self, canary: Path) -> None:
+        self.canary = canary
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, (f"touch {self.canary}",)
+
+
+def set_sources(plant: Plant, **sources: Any) -> None:
+    """What the folder says its documents and its model were."""
+    with plant.database() as db:
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('sources', ?)", (json.dumps(sources),))
+
+
+def pickled_model(plant: Plant, permissions: Mapping[str, Any]) -> None:
+    """A pickle, with permissions."""
+    path = plant.folder / "model.pkl"
+    path.write_bytes(pickle.dumps(Payload(plant.canary)))
+    set_sources(plant, documents=[str(plant.victim)], model=str(path), **permissions)
+
+
+def shell_model(plant: Plant) -> None:
+    """A function that hands the texts to a shell, and a text that is a command."""
+    path = plant.folder / "commands.txt"
+    path.write_text(f"touch {plant.canary}\n", encoding="utf-8")
+    set_sources(plant, documents=[str(path)], model="subprocess:getoutput", names="a,b", yes="yes")
+
+
+def module_model(plant: Plant) -> None:
+    """A module beside the journal that writes the canary when it is imported."""
+    (plant.folder / "planted_module.py").write_text(f"open({str(plant.canary)!r}, 'w').close()\n", encoding="utf-8")
+    set_sources(plant, documents=["planted_module.py"], model="planted_module:model", names="a,b")
+
+
+def other_sources(plant: Plant) -> None:
+    """Sources of a kind that no run writes."""
+    said = plant.chances.choice(
+        [[], 7, "x", {"documents": 7}, {"documents": [[]]}, {"model": {}}, {"model": "\x1b[2J"}]
+    )
+    with plant.database() as db:
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('sources', ?)", (json.dumps(said),))
+
+
+def other_perturbator(plant: Plant) -> None:
+    """A perturbator that is a folder with a pickle in it."""
+    model = plant.folder / "hf"
+    model.mkdir()
+    (model / "config.json").write_text('{"model_type": "bert", "auto_map": {"AutoModel": "evil.Model"}}')
+    (model / "evil.py").write_text(f"open({str(plant.canary)!r}, 'w').close()\n", encoding="utf-8")
+    (model / "pytorch_model.bin").write_bytes(pickle.dumps(Payload(plant.canary)))
+    with plant.database() as db:
+        named = {"name": plant.chances.choice([f"masked-lm:{model}", str(model), "os:system"]), "sha256": "0" * 64}
+        db.execute("UPDATE meta SET value = ? WHERE key = 'perturbator'", (json.dumps(named),))
+
+
+KINDS: dict[str, Callable[[Plant], None]] = {
+    **{
+        f"{name} is a link to {to}": partial(linked, name=name, target=to)
+        for name in NAMES
+        for to in ("victim", "nothing")
+    },
+    **{f"{name} is an endless link": partial(linked, name=name, target="endless") for name in (FILE, LOG, RESULT)},
+    **{f"{name} is a link to victim": partial(linked, name=name, target="victim") for name in DRAFTS},
+    **{f"{name} is a pipe": partial(piped, name=name) for name in NAMES},
+    **{f"{name} is a folder": partial(in_a_folder, name=name) for name in NAMES},
+    **{f"{name} is a socket": partial(listening, name=name) for name in (FILE, LOG, RESULT)},
+    **{
+        f"{name} is somebody's": partial(foreign, name=name)
+        for name in (LOG, INDEX, ROLLBACK, LOCK, RESULT, REPORT, EVALUATION)
+    },
+    **{f"{name} has two terabytes": partial(holes, name=name) for name in (FILE, LOG, RESULT, REPORT)},
+    **{f"schema: {change}": partial(other_schema, change=change) for change in SCHEMAS},
+    "another version": other_version,
+    "a hot journal": hot,
+    "a hot journal and a log": hot_with_log,
+    "rows in the log only": logged,
+    "bytes of the journal": partial(changed_bytes, name=FILE),
+    "bytes of the log": partial(changed_bytes, name=LOG),
+    "bytes of the result": partial(changed_bytes, name=RESULT),
+    "cells": changed_cells,
+    "values of the result": changed_result,
+    "many labels and terms": many_labels,
+    "a pickle as model": partial(pickled_model, permissions={"allow_pickle": "yes", "trust": "os.system", "yes": "1"}),
+    "a pickle as model, allowed": partial(pickled_model, permissions={"allow_pickle": True, "trust": [], "yes": True}),
+    "a shell as model": shell_model,
+    "a module as model": module_model,
+    "sources of another kind": other_sources,
+    "code as perturbator": other_perturbator,
+}
+"""What is done to a folder, by name."""
+
+OFTEN = (
+    "bytes of the journal",
+    "bytes of the log",
+    "bytes of the result",
+    "cells",
+    "values of the result",
+    "another version",
+    "sources of another kind",
+)
+"""Kinds in which chance has a say: they are tried again and again."""

@@ -1,0 +1,188 @@
+"""A budget of calls is a promise: not one text more reaches the model, whatever fails on the way."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from runs import WEIGHTS, explained, finish, make_run, outcome, reviews
+
+from anchorscope.asking.budget import Budget, CallsSpentError, Meter
+from anchorscope.asking.retry import Retry, RetryingPredictor
+from anchorscope.errors import AnchorscopeError, InputError
+from anchorscope.testing import WeightPredictor
+from anchorscope.types import Cost
+
+QUICK = Retry(tries=4, first_wait=0.0, sleep=lambda seconds: None)
+
+PAIRS = {"strategy": "race", "aggregation": "total", "score": "occlusion", "round_size": 8}
+BLOCKS = {"strategy": "race", "aggregation": "total", "score": "banzhaf", "test": "fixed", "max_samples": 6}
+STOPPING = {"aggregation": "pr", "max_samples": 20}
+ALL = {"aggregation": "total", "score": "occlusion"}
+
+
+class Shaky(WeightPredictor):
+    """Fails now and then; counts every text that reaches it, answered or not."""
+
+    def __init__(self, rate: float, seed: int) -> None:
+        super().__init__(WEIGHTS, bias=-0.05)
+        self._rate = rate
+        self._chances = random.Random(seed)
+        self.n_texts = 0
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        self.n_texts += len(texts)
+        if self._chances.random() < self._rate:
+            raise ConnectionError("away for a moment")
+        return super().predict(texts)
+
+
+# --- the meter ---
+
+
+def test_a_meter_lets_no_text_through_beyond_what_is_allowed() -> None:
+    """Of five allowed, three go through; three more are refused, and two go through yet."""
+    meter = Meter()
+    meter.allow(5)
+    meter.pass_on(3)
+    with pytest.raises(CallsSpentError, match="2 more texts, and 3 are due"):
+        meter.pass_on(3)
+    meter.pass_on(2)
+    assert meter.sent == 5
+
+
+def test_what_is_tried_again_is_counted_again() -> None:
+    """Each text is asked about twice: ten calls for five texts, and no eleventh."""
+
+    class Second(WeightPredictor):
+        n_calls = 0
+
+        def predict(self, texts: Sequence[str]) -> np.ndarray:
+            self.n_calls += 1
+            if self.n_calls % 2:
+                raise ConnectionError("once more")
+            return super().predict(texts)
+
+    asked = RetryingPredictor(Second(WEIGHTS), QUICK)
+    asked.predict(["great"] * 5)
+    assert asked.meter.sent == 10
+    asked.meter.allow(9)
+    with pytest.raises(CallsSpentError):
+        asked.predict(["great"] * 5)
+    assert asked.meter.sent == 15
+
+
+@pytest.mark.parametrize("limit", [-1, float("nan"), "5", None])
+def test_what_is_no_limit_is_refused(limit: object) -> None:
+    with pytest.raises(InputError, match="--max-model-calls must be a number of at least 0"):
+        Budget(max_model_calls=limit)  # type: ignore[arg-type]
+
+
+def test_what_is_left_is_never_less_than_nothing() -> None:
+    assert Budget(max_model_calls=10).calls_left(Cost(predictor_texts=4)) == 6
+    assert Budget(max_model_calls=10).calls_left(Cost(predictor_texts=14)) == 0
+    assert Budget(max_model_calls=10).is_spent(Cost(predictor_texts=10))
+
+
+# --- whole runs ---
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_text_reaches_the_model_beyond_the_budget(seed: int, tmp_path: Path) -> None:
+    """Twenty random runs a seed, two hundred in all: strategies, budgets, rates of failure, with and without a folder.
+
+    A run that a fault or too small a budget ends has kept its promise, too.
+    """
+    chances = random.Random(seed)
+    n_finished = 0
+    for number in range(20):
+        settings = chances.choice([PAIRS, PAIRS, BLOCKS, STOPPING, ALL])
+        n_calls = chances.choice([chances.randint(0, 12), chances.randint(10, 60), chances.randint(40, 250)])
+        model = Shaky(chances.choice([0.0, 0.0, 0.05, 0.3]), seed=number)
+        folder = tmp_path / str(number) if chances.random() < 0.4 else None
+        texts = reviews(chances.randint(3, 14), seed=number)
+        run = make_run(
+            texts,
+            model=RetryingPredictor(model, QUICK),
+            folder=folder,
+            budget=Budget(max_model_calls=n_calls),
+            **{**settings, "seed": number},
+        )
+        try:
+            seen = finish(run)
+        except AnchorscopeError:
+            assert model.n_texts <= n_calls
+            continue
+        n_finished += 1
+        assert model.n_texts == seen[-1].cost.predictor_texts <= n_calls, (number, settings)
+    assert n_finished >= 10
+
+
+def test_two_workers_keep_to_the_budget_together() -> None:
+    for n_calls in (40, 75, 120):
+        run = make_run(workers=2, budget=Budget(max_model_calls=n_calls), **PAIRS)
+        assert finish(run)[-1].cost.predictor_texts <= n_calls
+
+
+def test_with_fewer_calls_than_documents_some_are_drawn() -> None:
+    """Of 40 calls 16 (four in ten) go to documents, and the others to tests; what is said is about all 100."""
+    model = Shaky(0.0, seed=0)
+    run = make_run(reviews(100), model=model, budget=Budget(max_model_calls=40), **PAIRS)
+    last = finish(run)[-1]
+    assert model.n_texts <= 40 and last.cost.tests > 0
+    assert sum(e.asked for e in last.explanations.values()) == 16
+    assert sum(e.documents for e in last.explanations.values()) in (99, 100, 101)
+    assert all(e.documents == round(e.asked * 100 / 16) for e in last.explanations.values())
+
+
+def test_which_documents_are_drawn_depends_on_no_order() -> None:
+    texts = reviews(100)
+    one, other = (explained(texts=some, budget=Budget(max_model_calls=40), **PAIRS) for some in (texts, texts[::-1]))
+    assert one == other
+
+
+def test_what_all_documents_hold_is_estimated_from_those_that_are_drawn() -> None:
+    """116 of 300 documents are asked about; what they say of the best word is near what all of them say."""
+    texts = reviews(300)
+    few = explained(texts=texts, budget=Budget(max_model_calls=290), **PAIRS, top_k=2)["labels"]
+    everything = explained(texts=texts, **PAIRS, regret=0.0, top_k=2)["labels"]
+    for label in ("no", "yes"):
+        assert few[label]["asked"] < 100 < everything[label]["asked"]
+        assert few[label]["documents"] == pytest.approx(everything[label]["documents"], rel=0.25)
+        best = few[label]["terms"][0]
+        truth = {term["term"]: term["score"] for term in everything[label]["terms"]}
+        assert best["term"] in truth
+        low, high = best["interval"]
+        width = high - low
+        assert low - width < truth[best["term"]] < high + width
+
+
+def test_a_budget_that_suffices_for_no_document_is_refused_with_the_next_step() -> None:
+    model = Shaky(0.0, seed=0)
+    with pytest.raises(CallsSpentError, match=r"--max-model-calls 1 ends before .* allow more calls"):
+        finish(make_run(model=model, budget=Budget(max_model_calls=1), **PAIRS))
+    assert model.n_texts <= 1
+
+
+@pytest.mark.parametrize("n_calls", [76, 83, 97, 110])
+@pytest.mark.parametrize("settings", [PAIRS, ALL, BLOCKS], ids=["pairs", "scan", "blocks"])
+def test_a_run_that_goes_on_with_more_calls_ends_as_one_that_had_them(
+    settings: dict, n_calls: int, tmp_path: Path
+) -> None:
+    """The budget ends it in the middle of a round; a second one, a little larger, in the middle of the next."""
+    for allowed in (n_calls, n_calls + 9):
+        finish(make_run(folder=tmp_path / "run", resume=True, budget=Budget(max_model_calls=allowed), **settings))
+    run = make_run(folder=tmp_path / "run", resume=True, **settings)
+    finish(run)
+    assert outcome(run) == explained(**settings)
+
+
+def test_a_round_that_was_cut_short_costs_what_it_took_in_all(tmp_path: Path) -> None:
+    """No text is asked about twice because a budget came in between, but for the evidence of the folder."""
+    whole = finish(make_run(**PAIRS))[-1].cost
+    finish(make_run(folder=tmp_path / "run", budget=Budget(max_model_calls=90), **PAIRS))
+    last = finish(make_run(folder=tmp_path / "run", resume=True, **PAIRS))[-1].cost
+    assert last.tests == whole.tests

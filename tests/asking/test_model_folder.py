@@ -1,0 +1,115 @@
+"""Hugging Face folders: weights are regular safetensors files inside, and no option loads code."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anchorscope.asking.model_folder import weights_in
+from anchorscope.errors import ModelFileError
+from anchorscope.predictors.fingerprints import of_folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with two pieces of weights."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    write(folder / "config.json", {"model_type": "bert"})
+    for name in ("model-1.safetensors", "model-2.safetensors"):
+        (folder / name).write_bytes(name.encode())
+    return folder
+
+
+def write(path: Path, values: Any) -> None:
+    path.write_text(json.dumps(values))
+
+
+INDEX = "model.safetensors.index.json"
+
+
+def test_a_sound_folder_is_taken(folder: Path) -> None:
+    write(folder / INDEX, {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}})
+    assert [path.name for path in weights_in(folder)] == ["model-1.safetensors", "model-2.safetensors"]
+
+
+@pytest.mark.parametrize(
+    "named", ["pytorch_model.bin", "../outside.safetensors", "/etc/passwd", "sub/model.safetensors", "", None, 7, ["x"]]
+)
+def test_an_index_names_weights_in_the_folder_and_no_others(named: Any, folder: Path) -> None:
+    for name in ("../outside.safetensors", "pytorch_model.bin"):
+        (folder / name).write_bytes(b"")
+    write(folder / INDEX, {"weight_map": {"a": "model-1.safetensors", "b": named}})
+    with pytest.raises(ModelFileError, match=r"as a file with weights; expected \.safetensors files in its folder"):
+        weights_in(folder)
+
+
+@pytest.mark.parametrize("values", [[], "x", {"weight_map": []}])
+def test_an_index_that_is_none_is_refused(values: Any, folder: Path) -> None:
+    write(folder / INDEX, values)
+    with pytest.raises(ModelFileError):
+        weights_in(folder)
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_weights_are_regular_files(kind: str, folder: Path, tmp_path: Path) -> None:
+    path = folder / "model-2.safetensors"
+    path.unlink()
+    (tmp_path / "outside.safetensors").write_bytes(b"")
+    make = {"link": lambda: path.symlink_to(tmp_path / "outside.safetensors"), "pipe": lambda: os.mkfifo(path)}
+    make.get(kind, path.mkdir)()
+    with pytest.raises(ModelFileError, match="no regular file"):
+        weights_in(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"auto_map": {"AutoModel": "evil.Model"}},
+        {"attn_implementation": "somebody/kernel"},
+        {"_attn_implementation": "flash_attention_2"},
+        {"text_config": {"_attn_implementation": "somebody/kernel"}},
+        {"parts": [{"custom_pipelines": {}}]},
+        {"quantization_config": {"quant_method": "custom"}},
+        {"experts_implementation": "somebody/kernel"},
+        {"transformers_weights": "sub/model.safetensors.index.json"},
+    ],
+    ids=lambda option: next(iter(option)),
+)
+def test_an_option_that_loads_code_is_refused_by_name(option: dict[str, Any], name: str, folder: Path) -> None:
+    """flash_attention_2 is fetched from a hub where the package is not installed."""
+    write(folder / name, {"model_type": "bert", **option})
+    with pytest.raises(ModelFileError, match=r"sets '\w+' to .*load code or other files"):
+        weights_in(folder)
+
+
+@pytest.mark.parametrize("value", [None, "eager", "sdpa"])
+def test_ways_of_computing_that_come_with_torch_are_taken(value: str | None, folder: Path) -> None:
+    write(folder / "config.json", {"model_type": "bert", "attn_implementation": value})
+    assert weights_in(folder)
+
+
+def test_an_adapter_is_refused(folder: Path) -> None:
+    write(folder / "adapter_config.json", {"base_model_name_or_path": "../other"})
+    with pytest.raises(ModelFileError, match="adapter of another model"):
+        weights_in(folder)
+
+
+def test_a_configuration_is_a_regular_file(folder: Path, tmp_path: Path) -> None:
+    (folder / "config.json").rename(tmp_path / "config.json")
+    (folder / "config.json").symlink_to(tmp_path / "config.json")
+    with pytest.raises(ModelFileError, match="no regular file"):
+        weights_in(folder)
+
+
+def test_every_piece_of_the_weights_is_in_the_fingerprint(folder: Path) -> None:
+    before = of_folder(folder)
+    for path in weights_in(folder):
+        path.write_bytes(b"other weights")
+        assert of_folder(folder) != before
+        before = of_folder(folder)

@@ -1,0 +1,75 @@
+"""Worker processes end with the process that started them, whatever ended it; what cannot travel to them is named."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+from runs import make_run
+
+from anchorscope.errors import InputError
+from anchorscope.testing import WeightPredictor
+from reliability.signals import alive
+
+STUCK = """
+import os, sys
+sys.path.insert(0, "tests")
+from pathlib import Path
+from runs import finish, make_run, predictor
+from anchorscope.testing import WeightPredictor
+
+class Stuck(WeightPredictor):
+    parent = os.getpid()
+    asked = sys.argv[1]
+
+    def predict(self, texts):
+        if os.getpid() == self.parent:
+            return super().predict(texts)
+        Path(self.asked, str(os.getpid())).touch()
+        while True:
+            pass
+
+known = predictor()
+finish(make_run(model=Stuck(known.weights), workers=2))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_workers_end_with_their_parent(number: signal.Signals, tmp_path: Path) -> None:
+    """Both are inside the model and would never come back; the parent alone gets the signal."""
+    (tmp_path / "stuck.py").write_text(STUCK)
+    (tmp_path / "asked").mkdir()
+    command = ["sh", "-c", 'ulimit -c 0; exec "$@"', "sh", sys.executable, str(tmp_path / "stuck.py")]
+    parent = subprocess.Popen(
+        [*command, str(tmp_path / "asked")], cwd=Path(__file__).parents[2], start_new_session=True
+    )
+    try:
+        wait_until(lambda: len([*(tmp_path / "asked").glob("*")]) == 2, seconds=30)
+        assert len(alive(parent.pid)) >= 3
+        parent.send_signal(number)
+        parent.wait(5)
+        wait_until(lambda: not alive(parent.pid), seconds=5)
+    finally:
+        for left in alive(parent.pid):
+            os.kill(left, signal.SIGKILL)
+        parent.wait()
+
+
+def wait_until(is_so: Callable[[], bool], *, seconds: float) -> None:
+    end = monotonic() + seconds
+    while not is_so():
+        assert monotonic() < end
+        sleep(0.05)
+
+
+def test_a_model_that_cannot_travel_is_named() -> None:
+    model = WeightPredictor({"great": 1.0})
+    model.lock = __import__("threading").Lock()  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match=r"cannot travel to worker processes .*lock.*use --workers 1"):
+        [*make_run(model=model, workers=2).snapshots()]

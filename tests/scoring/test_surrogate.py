@@ -1,0 +1,112 @@
+"""A ridge regression of the predictions: what it finds, what it may not see, and that a wrong one does no harm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from runs import explained, make_run, predictor, reviews
+
+from anchorscope.planning import collection as module
+from anchorscope.scoring.surrogate import Surrogate, fit, logits, sigmoid
+
+N_TERMS = 6
+WEIGHTS = np.array([2.0, -1.5, 1.0, 0.5, 0.0, 0.0])
+
+
+def documents(n: int, seed: int = 0) -> np.ndarray:
+    """Which of six terms each document holds, (documents, terms)."""
+    return np.random.default_rng(seed).random((n, N_TERMS)) < 0.4
+
+
+def fitted(held: np.ndarray, logit: np.ndarray, fold: np.ndarray | None = None) -> Surrogate:
+    document, term = np.nonzero(held)
+    yes = sigmoid(logit)
+    halves = np.arange(len(held)) % 2 if fold is None else fold
+    return fit(document, term, np.stack([1 - yes, yes], axis=1), halves, N_TERMS)
+
+
+def test_a_linear_model_is_recovered() -> None:
+    """In each fold, for both labels; what is left is the penalty's."""
+    held = documents(600)
+    found = fitted(held, held @ WEIGHTS - 0.5)
+    for fold in (0, 1):
+        assert found.weights[fold, 1] == pytest.approx(WEIGHTS, abs=0.05)
+        assert (found.weights[fold, 0] == -found.weights[fold, 1]).all()
+    assert found.explained == pytest.approx([1, 1], abs=1e-2)
+
+
+def test_what_is_expected_is_the_drop_of_the_probability() -> None:
+    """P = 0.9, and the term's weight is 1: 0.9 - sigmoid(logit(0.9) - 1)."""
+    made = Surrogate(np.array([[[0.0, 1.0]], [[0.0, 3.0]]]), np.ones(1))
+    one = np.array([1])
+    found = made.expected(np.array([0]), np.array([0]), one, np.array([0.9]))
+    assert found == pytest.approx(0.9 - sigmoid(logits(np.array([0.9])) - 1))
+    assert made.expected(np.array([1]), np.array([0]), one, np.array([0.9])) > found
+
+
+def test_no_document_is_judged_by_weights_that_were_fitted_to_it() -> None:
+    """The weights of a fold do not change when its own predictions do, and do when those of the other half do."""
+    held = documents(400)
+    fold = np.arange(400) % 2
+    plain = held @ WEIGHTS
+    noise = np.random.default_rng(1).normal(0, 0.1, 400)
+    before = fitted(held, plain, fold)
+    after = fitted(held, plain + np.where(fold == 0, noise, 0.0), fold)
+    assert np.allclose(before.weights[0], after.weights[0])
+    assert not np.allclose(before.weights[1], after.weights[1])
+
+
+def test_where_nothing_can_be_predicted_all_weights_are_nothing() -> None:
+    """Predictions that have nothing to do with the words."""
+    found = fitted(documents(60), np.random.default_rng(2).normal(0, 1, 60))
+    assert not found.weights.any() or found.explained[0] > 0
+    assert not fitted(documents(60), np.full(60, 0.3)).weights.any()
+
+
+def test_a_handful_of_documents_is_too_few() -> None:
+    assert not fitted(documents(3), np.array([1.0, -1.0, 2.0]), np.array([0, 0, 1])).weights.any()
+
+
+DEFAULT = {"strategy": "race", "aggregation": "total", "score": "occlusion"}
+
+
+@pytest.mark.parametrize("factor", [1.0, -1.0, 25.0])
+def test_where_all_is_tested_nothing_is_left_of_it(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misleading surrogate, whose weights are upside down or far too large: the sums are those of the scan."""
+    honest = module.fit
+
+    def wrong(*given) -> Surrogate:  # type: ignore[no-untyped-def]
+        found = honest(*given)
+        return Surrogate(factor * found.weights, found.explained)
+
+    monkeypatch.setattr(module, "fit", wrong)
+    given = {**DEFAULT, "regret": 0.0, "top_k": 99}
+    raced = explained(**given)["labels"]
+    scanned = explained(**{**given, "strategy": "scan"})["labels"]
+    for label in scanned:
+        found, expected = ({t["term"]: t["score"] for t in one[label]["terms"]} for one in (raced, scanned))
+        assert found == pytest.approx(expected, abs=2e-6)
+        assert all(t["interval"] == pytest.approx([t["score"]] * 2, abs=2e-5) for t in raced[label]["terms"])
+
+
+def test_it_says_what_the_best_words_are_before_any_test() -> None:
+    """The first snapshot, which no test has gone into: great and fine lead "yes", bad and dull lead "no"."""
+    first = next(make_run(reviews(200), **DEFAULT).snapshots())
+    assert first.cost.tests == 0 and first.cost.predictor_texts == 200
+    assert [term.term for term in first["yes"].terms][:2] == ["great", "fine"]
+    assert {term.term for term in first["no"].terms[:2]} == {"bad", "dull"}
+    assert not first["yes"].drivers, "nothing is tested: nothing can be named"
+
+
+def test_it_costs_no_call() -> None:
+    class Counting(type(predictor())):  # type: ignore[misc]
+        n_texts = 0
+
+        def predict(self, texts):  # type: ignore[no-untyped-def]
+            self.n_texts += len(texts)
+            return super().predict(texts)
+
+    for surrogate in (True, False):
+        model = Counting(predictor().weights, predictor().bias)
+        next(make_run(reviews(50), model=model, **DEFAULT, surrogate=surrogate).snapshots())
+        assert model.n_texts == 50

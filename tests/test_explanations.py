@@ -1,0 +1,145 @@
+"""What is said of a label: drivers and their order, what speaks against it, and what a list is noted with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from runs import explained, finish, make_run
+
+from anchorscope.explanations import Shown, explanation
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.standing import Standing
+from anchorscope.scoring.tally import Tally
+from anchorscope.testing import KeywordPredictor, WeightPredictor
+
+DEFAULT = {"strategy": "race", "aggregation": "total", "score": "occlusion"}
+
+
+def reviews(words: list[str], n: int, seed: int = 0) -> list[str]:
+    chances = np.random.default_rng(seed)
+    return [" ".join(chances.choice(words, 6)) for _ in range(n)]
+
+
+def told(model: object, texts: list[str], **given: object) -> dict:
+    run = make_run(texts, model=model, **{**DEFAULT, "top_k": 8, **given})
+    finish(run)
+    return dict(run.result().explanations)
+
+
+WORDS = ["great", "bad", "film", "plot", "cast", "scene", "music", "story", "end", "hour"]
+
+
+def test_the_words_that_the_model_goes_by_are_drivers_and_no_others() -> None:
+    """Ten words, of which two have a weight; each is for one label, and most against the other."""
+    found = told(WeightPredictor({"great": 1.5, "bad": -1.5}, bias=0.01), reviews(WORDS, 200))
+    assert [t.term for t in found["yes"].drivers] == ["great"]
+    assert [t.term for t in found["no"].drivers] == ["bad"]
+    assert found["yes"].against[0].term == "bad" and found["no"].against[0].term == "great"
+    for one in found.values():
+        assert all(term.score > 0.1 * one.against[0].score for term in one.against[1:])
+    assert found["yes"].note is None
+
+
+def test_drivers_come_first_and_each_group_in_the_order_of_its_scores() -> None:
+    weights = dict(zip(WORDS, np.linspace(-2, 2, len(WORDS))))
+    for one in told(WeightPredictor(weights), reviews(WORDS, 120), regret=0.5).values():
+        keys = [(not term.driver, -term.score) for term in one.terms]
+        assert keys == sorted(keys)
+        assert all(term.driver and term.score < 0 for term in one.against)
+
+
+def test_a_model_that_no_word_moves_has_no_drivers() -> None:
+    """It says the same of any text: the list is there, and nothing in it is named."""
+
+    class Constant(KeywordPredictor):
+        def predict(self, texts):  # type: ignore[no-untyped-def]
+            return np.tile([0.3, 0.7], (len(texts), 1))
+
+    found = told(Constant("great"), reviews(WORDS, 40))
+    assert found["yes"].terms and not found["yes"].drivers and not found["yes"].against
+    assert "No word is told apart from any other for 'yes'" in (found["yes"].note or "")
+    assert "nothing to explain" in (found["no"].note or "")
+
+
+def test_few_documents_are_too_few_to_tell_any_word_apart() -> None:
+    """Two documents of "yes", and no two of them share a word."""
+    found = told(KeywordPredictor("great", "fine"), ["great film", "fine plot", *["bad cast"] * 12])
+    assert not found["yes"].drivers
+    assert found["yes"].note == "Only 2 documents are predicted 'yes': too few to tell any word apart."
+
+
+def test_before_any_test_no_word_can_be_named() -> None:
+    first = next(make_run(**DEFAULT).snapshots())
+    assert all(one.note == "Nothing is tested yet: no word can be named." for one in first.explanations.values())
+    assert all(not one.drivers and not one.against for one in first.explanations.values())
+
+
+def test_a_word_is_named_on_the_strength_of_two_tests_at_least() -> None:
+    """*superb* is in one document, and decides it."""
+    texts = [*reviews(["film", "plot", "cast", "scene"], 60), "a superb film"]
+    found = told(WeightPredictor({"superb": 4.0, "film": 0.05}, bias=-0.02), texts, regret=0.0)
+    (superb,) = (term for term in found["yes"].terms if term.term == "superb")
+    assert superb.tested == 1 and superb.score > 0.4 and not superb.driver
+
+
+def test_where_anchors_are_counted_a_driver_was_an_anchor_once() -> None:
+    for one in explained()["labels"].values():
+        assert [term["driver"] for term in one["terms"]] == [term["anchors"] > 0 for term in one["terms"]]
+        assert one["against"] == []
+
+
+def test_no_anchors_are_told_where_none_are_tested() -> None:
+    for one in explained(**DEFAULT)["labels"].values():
+        assert one["robust"] is None
+        assert all(term["anchors"] is None for term in one["terms"])
+
+
+def test_a_term_is_shown_as_it_is_written_most_often() -> None:
+    texts = ["Paris is great", "Paris is fine", "paris is great", "NASA is bad", "NASA is dull", "it is great"]
+    run = make_run(texts, **DEFAULT, top_k=20)
+    finish(run)
+    written = {term.term: term.written for one in run.result().explanations.values() for term in one.terms}
+    assert (written["paris"], written["nasa"], written["great"]) == ("Paris", "NASA", "great")
+
+
+def shown(**given: object) -> Shown:
+    """Three terms of one label in twenty documents, each tested five times."""
+    zero = Tally.zero(1, 3)
+    tally = replace(zero, occurrences=zero.occurrences + 5, non_anchors=zero.non_anchors + 5)
+    endless = np.full((1, 3), np.inf)
+    made = Shown(
+        terms=("a", "b", "c"),
+        written=("A", "b", "c"),
+        tally=tally,
+        scores=np.array([[1.0, 3.0, 2.0]]),
+        standing=Standing(-endless, endless, np.array([True])),
+        aggregation=aggregation("total"),
+        tests_anchors=True,
+        n_documents=np.array([20]),
+        n_asked=np.array([10]),
+        n_robust=np.array([19]),
+        n_robust_of=np.array([20]),
+    )
+    return replace(made, **given)  # type: ignore[arg-type]
+
+
+def test_robust_documents_explain_why_no_word_drives_a_label() -> None:
+    """19 of 20 keep their prediction whatever is replaced."""
+    found = explanation(shown(), "yes", 0, 2)
+    assert [term.term for term in found.terms] == ["b", "c"]
+    assert (found.robust, found.robust_of, found.documents, found.asked) == (19, 20, 20, 10)
+    assert found.note == "No word drives 'yes': nearly all of its documents are predicted so whatever is replaced."
+    assert "told apart" in (explanation(shown(n_robust=np.array([3])), "yes", 0, 2).note or "")
+
+
+def test_robust_documents_are_estimated_from_those_looked_at() -> None:
+    """2 of 4 that were looked at: 10 of 20."""
+    found = explanation(shown(n_robust=np.array([2]), n_robust_of=np.array([4])), "yes", 0, 2)
+    assert (found.robust, found.robust_of) == (10, 4)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 9])
+def test_a_list_has_k_terms_or_all(k: int) -> None:
+    assert len(explanation(shown(), "yes", 0, k).terms) == min(k, 3)

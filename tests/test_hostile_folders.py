@@ -1,0 +1,172 @@
+"""Run folders of people who mean harm: nothing of theirs is run, and what only a folder names is asked about."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from anchorscope import cli
+from reliability import hostile_folders, planted
+from reliability.hostile_folders import COMMANDS, MODEL, placed
+from reliability.planted import EVALUATION, KINDS, Plant
+from reliability.tables import ROOT
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    hostile_folders.make_real(folder)
+    return folder
+
+
+@pytest.fixture
+def plant(scratch: Path, tmp_path: Path) -> Iterator[Plant]:
+    """A run that nobody has touched yet."""
+    KINDS["nothing"] = lambda plant: None
+    yield hostile_folders._planted(tmp_path / "one", scratch, "nothing", 0)
+    del KINDS["nothing"]
+
+
+def asked(plant: Plant, scratch: Path, *arguments: str) -> int:
+    return cli.main(placed(arguments, plant.folder, scratch))
+
+
+# --- models that only the folder names ---
+
+
+@pytest.mark.parametrize("kind", ["a pickle as model", "a shell as model", "a module as model"])
+def test_a_model_that_only_the_folder_names_is_not_used(
+    kind: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    KINDS[kind](plant)
+    assert asked(plant, scratch, "evaluate", "RUN") == 2
+    assert "a folder may come from anybody" in capsys.readouterr().err
+    assert not plant.canary.exists()
+
+
+def test_yes_to_a_model_is_no_permission(plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The folder says allow_pickle, and the user yes to its model: that is not yes to pickles."""
+    KINDS["a pickle as model"](plant)
+    assert asked(plant, scratch, "evaluate", "RUN", "--docs", "DOCS", "--yes") == 2
+    assert "add --allow-pickle" in capsys.readouterr().err
+    assert not plant.canary.exists()
+
+
+def test_documents_alone_are_asked_about_too(plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(plant, scratch, "evaluate", "RUN", *MODEL) == 2
+    told = capsys.readouterr().err
+    assert "--docs" in told and "documents.csv" in told and "the model" not in told.partition(":")[2].partition(";")[0]
+
+
+def test_what_the_user_says_yes_to_is_used(plant: Plant, scratch: Path) -> None:
+    with redirect_stdout(io.StringIO()):
+        assert asked(plant, scratch, "evaluate", "RUN", "--yes", "--json") == 0
+
+
+@pytest.mark.parametrize("said, status", [("y\n", 0), ("yes\n", 0), ("\n", 2), ("no\n", 2), ("", 2)])
+def test_in_a_terminal_the_user_is_asked(
+    said: str, status: int, plant: Plant, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(said))
+    monkeypatch.setattr("sys.stderr", shown)
+    with redirect_stdout(io.StringIO()):
+        assert asked(plant, scratch, "evaluate", "RUN", "--json", "-q") == status
+    assert "reliability.models:keywords" in shown.getvalue() and "Use it? [y/N]" in shown.getvalue()
+
+
+def test_a_perturbator_that_only_the_folder_names_is_none_of_its_files(
+    plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    KINDS["code as perturbator"](plant)
+    for name in ("evaluate, refilled", "serve, to try"):
+        assert asked(plant, scratch, *COMMANDS[name]) == 2
+        assert "perturbator" in capsys.readouterr().err
+    assert not plant.canary.exists()
+
+
+# --- files that are not ours ---
+
+
+@pytest.mark.parametrize("name", planted.DRAFTS)
+def test_a_link_under_the_name_of_a_draft_is_not_written_through(name: str, plant: Plant, scratch: Path) -> None:
+    planted.linked(plant, name, "victim")
+    with redirect_stdout(io.StringIO()):
+        for command in ("report", "evaluate, all named", "resume"):
+            assert asked(plant, scratch, *COMMANDS[command]) == 0
+    assert plant.victim.read_text() == "precious" and (plant.folder / name).is_symlink()
+
+
+@pytest.mark.parametrize("name, command", [(EVALUATION, "evaluate, all named"), ("report.html", "report")])
+def test_a_file_of_somebody_else_is_not_overwritten(
+    name: str, command: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planted.foreign(plant, name)
+    assert asked(plant, scratch, *COMMANDS[command]) == 2
+    found = capsys.readouterr()
+    assert "no file that a run has written" in found.err and not found.out, "before anything is computed"
+    assert (plant.folder / name).read_text() == "a letter"
+
+
+@pytest.mark.parametrize("name", ["result.json", "report.html", "journal.lock", "lock"])
+def test_a_new_run_overwrites_and_removes_no_file_of_somebody_else(name: str, plant: Plant, scratch: Path) -> None:
+    """Refused; a file of a name that is not ours is left where it is."""
+    there = plant.outside.parent / "theirs"
+    there.mkdir()
+    (there / name).write_text("a letter")
+    explain = [*COMMANDS["resume"][:-3], "--out", str(there), "--model-tries", "1"]
+    with redirect_stdout(io.StringIO()):
+        assert cli.main(placed(tuple(explain), plant.folder, scratch)) == (0 if name == "lock" else 2)
+        bad = [word.replace("models:keywords", "bad_models:logits") for word in explain]
+        assert cli.main([*placed(tuple(bad), plant.folder, scratch), "--resume"]) == 2
+    assert (there / name).read_text() == "a letter"
+
+
+# --- what journal and result say ---
+
+
+def test_a_journal_without_what_a_run_writes_down_is_not_gone_on_with(
+    scratch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    KINDS["nothing"] = lambda plant: None
+    plant = hostile_folders._planted(tmp_path / "begun", scratch, "nothing", 1)
+    del KINDS["nothing"]
+    with plant.database() as db:
+        db.execute("DELETE FROM meta WHERE key = 'training texts'")
+    assert asked(plant, scratch, *COMMANDS["resume"]) == 2
+    assert "holds what no run has written" in capsys.readouterr().err
+
+
+def test_a_result_about_other_terms_than_its_journal_is_refused(
+    plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with plant.database() as db:
+        db.execute("UPDATE terms SET term = term || 'x'")
+    assert asked(plant, scratch, *COMMANDS["evaluate, all named"]) == 2
+    assert "other labels or terms than its journal" in capsys.readouterr().err
+
+
+# --- all of them ---
+
+
+def test_the_study_finds_nothing_in_its_small_form() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "reliability.hostile_folders", "--quick", "--processes", "1"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "0 findings" in done.stdout

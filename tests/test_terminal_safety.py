@@ -1,0 +1,99 @@
+"""Nothing raw from a journal, a path or a label reaches a terminal, whatever is shown there and in whatever form."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+
+import pytest
+
+from anchorscope import cli
+from reliability import hostile_folders
+from reliability.planted import KINDS, Plant
+
+TITLE = "\x1b]0;owned\x07"
+TURNED = "\u202eeman\u2066"
+CLEAR = "\x9b2J\x1b[2J"
+RAW = ("\x1b]", "\x07", "\u202e", "\u2066", "\x9b", "\x1b[2J")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(scope="module")
+def plant(tmp_path_factory: pytest.TempPathFactory) -> Plant:
+    """A run whose folder, labels, terms, texts and sources would speak to a terminal."""
+    scratch = tmp_path_factory.mktemp("terminal")
+    hostile_folders.make_real(scratch)
+    KINDS["nothing"] = lambda plant: None
+    made = hostile_folders._planted(scratch / "one", scratch, "nothing", 0)
+    del KINDS["nothing"]
+    folder = made.folder.rename(made.folder.with_name(f"run{TITLE}{TURNED}"))
+    plant = Plant(folder, made.outside, made.chances)
+    with plant.database() as db:
+        db.execute("UPDATE labels SET name = name || ?", (TITLE + TURNED,))
+        db.execute("UPDATE terms SET term = term || ?, written = written || ?", (CLEAR + TURNED, CLEAR + TURNED))
+        db.execute("UPDATE texts SET text = text || ?", (TITLE,))
+        said = {"documents": [f"docs{TITLE}{TURNED}.csv"], "model": f"m{CLEAR}{TURNED}:x"}
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('sources', ?)", (json.dumps(said),))
+    return plant
+
+
+def shown(*arguments: str, and_then: Callable[[], None] = lambda: None) -> str:
+    """What a terminal gets to show both what is printed and what is said."""
+    terminal = Terminal()
+    with redirect_stdout(terminal), redirect_stderr(terminal):
+        cli.main(list(arguments))
+        and_then()
+    return terminal.getvalue()
+
+
+def raw_in(text: str) -> list[str]:
+    return [raw for raw in RAW if raw in text]
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "md", "json"])
+def test_top(form: str, plant: Plant) -> None:
+    found = shown("top", str(plant.folder), "--format", form)
+    assert not raw_in(found) and "great" in found
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "RUN"),
+        ("report", "RUN/missing\x1b]0;x\x07"),
+        ("evaluate", "RUN"),
+        ("evaluate", "RUN", "-v"),
+        ("top", "RUN", "--label", "x"),
+        ("top", "RUN", "--label", "x", "-v"),
+        ("top", "RUN", "--aggregation", "\x1b]0;x\x07"),
+        ("compare", "RUN", "RUN"),
+        ("explain", "nothing\u202e.csv", "--model", "\x1b]0;x\x07"),
+    ],
+)
+def test_other_commands(arguments: tuple[str, ...], plant: Plant) -> None:
+    found = shown(*(word.replace("RUN", str(plant.folder)) for word in arguments))
+    assert not raw_in(found) and found.strip()
+
+
+def test_log_messages(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may hold a model's words, and so a document's."""
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setattr(logging.root.manager, "disable", logging.NOTSET)  # an earlier test was quiet
+    log = logging.getLogger("somebody")
+    found = shown("top", str(plant.folder), and_then=lambda: log.warning("failed on %s", TITLE + TURNED + CLEAR))
+    assert "anchorscope: failed on" in found and not raw_in(found)
+
+
+def test_a_file_gets_what_there_is(plant: Plant) -> None:
+    """What is no terminal is data: a CSV file holds the terms as they are."""
+    output = io.StringIO()
+    with redirect_stdout(output):
+        assert cli.main(["top", str(plant.folder), "--format", "csv"]) == 0
+    assert TURNED in output.getvalue()

@@ -1,0 +1,76 @@
+"""What can be read in two ways is named, not resolved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anchorscope.asking.answers import checked
+from anchorscope.errors import DocumentsError, InputError, ModelError
+from anchorscope.text.read import read_files, read_texts
+
+
+@pytest.mark.parametrize("ending, comma", [(".csv", ","), (".tsv", "\t")])
+def test_two_columns_of_the_name_that_was_asked_for(ending: str, comma: str, tmp_path: Path) -> None:
+    path = tmp_path / f"documents{ending}"
+    path.write_text(f"text{comma}text{comma}x{comma}x\ngreat{comma}bad{comma}a{comma}b\n")
+    with pytest.raises(DocumentsError, match=r"has 2 columns called 'text'; name them differently"):
+        read_files(path)
+    with pytest.raises(DocumentsError, match=r"has 2 columns called 'x'"):
+        read_files(path, text_column="x")
+
+
+def test_other_columns_may_be_there_twice(tmp_path: Path) -> None:
+    """Nobody asked for them."""
+    (tmp_path / "documents.csv").write_text("x,text,x\na,great,b\n")
+    assert [d.text for d in read_files(tmp_path / "documents.csv").documents] == ["great"]
+
+
+@pytest.mark.parametrize("line", ['{"text": "great", "text": "bad"}', '{"text": "a film", "label": "x", "label": "y"}'])
+def test_two_keys_of_the_name_that_was_asked_for(line: str, tmp_path: Path) -> None:
+    (tmp_path / "documents.jsonl").write_text('{"text": "fine", "label": "x"}\n' + line + "\n")
+    with pytest.raises(DocumentsError, match=r"line 2 is no JSON \(it has the key '(text|label)' twice\)"):
+        read_files(tmp_path / "documents.jsonl", label_column="label")
+
+
+def test_masked_texts() -> None:
+    texts = np.ma.masked_array(["great", "bad"], mask=[False, True])
+    with pytest.raises(InputError, match="values are masked; leave these out first"):
+        read_texts(texts)
+    assert len(read_texts(np.ma.masked_array(["great", "bad"]))) == 2
+
+
+def test_masked_answers() -> None:
+    rows = np.ma.masked_array([[0.5, 0.5]], mask=[[True, False]])
+    with pytest.raises(ModelError, match="values are masked"):
+        checked(rows, ["great"], ["no", "yes"])
+
+
+@pytest.mark.parametrize("texts", [np.array("great"), np.array([["great"], ["bad"]])])
+def test_arrays_that_are_no_list(texts: np.ndarray) -> None:
+    with pytest.raises(InputError, match=r"of [02] axes; pass a list of strings"):
+        read_texts(texts)
+
+
+@pytest.mark.parametrize("columns", [[0, 1], ["a", "b"], [None, "x"]])
+def test_columns_that_change_their_order(columns: list[object]) -> None:
+    """They are the labels' or anybody's: from the first call on they are compared."""
+    pandas = pytest.importorskip("pandas")
+    from anchorscope.predictors import as_predictor
+
+    calls: list[int] = []
+
+    def turning(texts: list[str]) -> object:
+        calls.append(len(texts))
+        table = pandas.DataFrame([[0.2, 0.8]] * len(texts), columns=columns)
+        return table if len(calls) < 3 else table[columns[::-1]]
+
+    predictor = as_predictor(turning, labels=["no", "yes"])
+    for _ in range(2):
+        predictor.predict(["great"])
+    with pytest.raises(
+        ModelError, match=r"The model's columns were .* and are now .*: they would be read as other labels"
+    ):
+        predictor.predict(["great"])

@@ -1,0 +1,142 @@
+"""Packed documents: unpacked as a stream and no further than a limit; what follows them is not passed over."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from anchorscope.errors import DocumentsError
+from anchorscope.text.read import read_files
+from anchorscope.text.unpack import PACKINGS, unpacked
+
+zstandard = pytest.importorskip("zstandard")
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.compress,
+}
+
+
+def test_every_packing_is_tested() -> None:
+    assert PACK.keys() == PACKINGS.keys()
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_pieces_one_after_another_are_one_file(ending: str) -> None:
+    """Twice ten bytes; gzip and xz may fill up the end with zeros."""
+    pieces = PACK[ending](b"text\ngreat") + PACK[ending](b" film\nbad\n")
+    assert unpacked(io.BytesIO(pieces), ending, "file").read() == b"text\ngreat film\nbad\n"
+    if PACKINGS[ending].may_be_padded:
+        assert unpacked(io.BytesIO(pieces + bytes(8)), ending, "file").read() == b"text\ngreat film\nbad\n"
+
+
+@pytest.mark.parametrize("ending", PACK)
+@pytest.mark.parametrize("junk", [b"junk", b"\x1f", b"text\nanother\n"])
+def test_junk_after_the_packed_data_is_named(ending: str, junk: bytes, tmp_path: Path) -> None:
+    path = tmp_path / f"documents.csv{ending}"
+    path.write_bytes(PACK[ending](b"text\ngreat\n") + junk)
+    with pytest.raises(DocumentsError, match="goes on after its packed data"):
+        read_files(path)
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_a_file_that_breaks_off_is_refused(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"documents.csv{ending}"
+    path.write_bytes(PACK[ending](b"text\ngreat\n" * 50)[:-7])
+    with pytest.raises(DocumentsError, match="cannot be read"):
+        read_files(path)
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_a_bomb_is_refused_before_it_fills_the_memory(ending: str, tmp_path: Path) -> None:
+    """Fifty megabytes in a small file, of which 20,000 bytes are allowed; xz needs eight of its own."""
+    path = tmp_path / f"documents.txt{ending}"
+    path.write_bytes(PACK[ending](b"great " + bytes(50 << 20)))
+    assert path.stat().st_size < 1 << 16
+    tracemalloc.start()
+    try:
+        with pytest.raises(DocumentsError, match=r"more than 20,000 bytes; .*--max-unpacked"):
+            read_files(path, max_unpacked=20_000)
+        assert tracemalloc.get_traced_memory()[1] < 36 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_the_limit_can_be_raised(ending: str, tmp_path: Path) -> None:
+    """Sixteen bytes are more than fifteen."""
+    path = tmp_path / f"documents.csv{ending}"
+    path.write_bytes(PACK[ending](b"text\ngreat film\n"))
+    assert len(read_files(path, max_unpacked=16).documents) == 1
+    with pytest.raises(DocumentsError, match="more than 15 bytes"):
+        read_files(path, max_unpacked=15)
+
+
+def test_a_file_that_asks_for_a_large_dictionary_is_refused(tmp_path: Path) -> None:
+    """A few bytes of xz may say that a gigabyte is needed to unpack them."""
+    packed = bytearray(lzma.compress(b"text\ngreat film\n"))
+    header = bytes([2, 0, 0x21, 1, 36, 0, 0, 0])  # one filter, LZMA2, whose dictionary takes a gigabyte
+    packed[12:24] = header + zlib.crc32(header).to_bytes(4, "little")
+    path = tmp_path / "documents.csv.xz"
+    path.write_bytes(packed)
+    with pytest.raises(DocumentsError, match="Memory usage limit exceeded"):
+        read_files(path)
+
+
+# --- parquet, which is packed inside ---
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Callable[..., Path]:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    def write(**columns: object) -> Path:
+        path = tmp_path / "documents.parquet"
+        parquet.write_table(pyarrow.table(columns), path)
+        return path
+
+    return write
+
+
+def test_a_value_that_occurs_a_million_times_is_counted_as_often(table: Callable[..., Path]) -> None:
+    """Three hundred times 700,000 bytes in a small file, of which a million is allowed: twenty are never there."""
+    pyarrow = pytest.importorskip("pyarrow")
+    path = table(text=["so bad " * 100_000] * 300)
+    assert path.stat().st_size < 1 << 17
+    before = pyarrow.default_memory_pool()
+    watched = pyarrow.proxy_memory_pool(before)
+    pyarrow.set_memory_pool(watched)
+    try:
+        with pytest.raises(DocumentsError, match="more than 1,000,000 bytes"):
+            read_files(path, max_unpacked=1_000_000)
+    finally:
+        pyarrow.set_memory_pool(before)
+    assert watched.max_memory() < 20 << 20
+
+
+def test_labels_count_too(table: Callable[..., Path]) -> None:
+    """Twice three bytes of text and twice five of labels are sixteen."""
+    path = table(text=["bad", "bad"], label=["bad 1", "bad 2"])
+    assert len(read_files(path, label_column="label", max_unpacked=16).documents) == 2
+    with pytest.raises(DocumentsError, match="more than 15 bytes"):
+        read_files(path, label_column="label", max_unpacked=15)
+
+
+def test_missing_cells_are_nothing(table: Callable[..., Path]) -> None:
+    assert [d.text for d in read_files(table(text=["great film", None, "bad"])).documents] == ["great film", "bad"]
+
+
+def test_a_column_of_lists_is_named(table: Callable[..., Path]) -> None:
+    with pytest.raises(DocumentsError, match="the column 'text' holds lists"):
+        read_files(table(text=[["great"], ["bad"]]))
