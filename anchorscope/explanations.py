@@ -105,7 +105,9 @@ def drivers(shown: Shown, label: int) -> tuple[NDArray[np.bool_], NDArray[np.boo
     if shown.aggregation.is_graded:
         if standing.driver is None or standing.against is None:
             return nobody, nobody
-        return standing.driver[label], standing.against[label]
+        # What is said for a label has a score for it, what is said against it one against it.
+        scores = shown.scores[label]
+        return standing.driver[label] & (scores > 0), standing.against[label] & (scores < 0)
     if shown.aggregation.reads == "verdicts":
         return tally.anchors[label] > 0, nobody
     return ~nobody, nobody

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import nan, sqrt
 
+from anchorscope import registry
 from anchorscope.text.words import spans, split, terms
 from anchorscope.types import LocalScore, Measurement, Positions, Predictor, Unit
 
@@ -41,6 +42,10 @@ class LocalExplanation:
     def probability(self) -> float:
         """That of the predicted label."""
         return self.probabilities[self.label]
+
+    def _repr_html_(self) -> str:
+        drawn: str = registry.resolve("drawing", "document")(self)
+        return drawn
 
     @property
     def anchors(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import pytest
 from runs import finish, make_run
 
 from anchorscope.errors import InputError
+from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report.lists import NOT_TOLD_APART
 from anchorscope.report.notebook import html, watch
 from anchorscope.report.plot import plot
@@ -101,6 +102,45 @@ def test_function_words_can_be_hidden() -> None:
     texts = labels_of(html(shown, level=0.9, hide_function_words=True))
     assert "hidden: of (1)" in texts and "of" not in texts and texts[texts.index("great") - 1] == "2"
     assert "of" in labels_of(html(shown, level=0.9))
+
+
+def document(*words: LocalWord, score: str = "occlusion", text: str = "<b> great film") -> str:
+    return LocalExplanation(text, "<i>", {"<i>": 0.9, "b": 0.1}, score, words)._repr_html_()
+
+
+def styles_of(page: str) -> dict[str, str]:
+    """The style of each word of a document, up to its legend."""
+    drawn = re.findall(r'<span style="border-radius:3px;([^"]*)" title="([^"]*)">([^<]*)</span>', page)
+    return {word: style for style, _, word in drawn}
+
+
+def test_a_document_is_shaded_by_the_effects_of_its_words() -> None:
+    """Twice the effect is the deeper shade; against the label it has another colour; a text is a text."""
+    page = document(
+        LocalWord("b", (1, 2), -0.1, 0.0), LocalWord("great", (4, 9), 0.4, 0.0), LocalWord("film", (10, 14), 0.2, 0.0)
+    )
+    styles = styles_of(page)
+    assert "0,103,163,0.50" in styles["great"] and "0,103,163,0.29" in styles["film"] and "194,84,0" in styles["b"]
+    assert "inset 0 -2px" in styles["great"] and "inset 0 2px" in styles["b"]
+    assert 'title="effect +0.400"' in page and "for &lt;i&gt;</span>" in page and "against it" in page
+    tags = Tags()
+    tags.feed(page)
+    assert tags.tags == {"div", "b", "span"} and "<" in "".join(tags.texts)
+
+
+def test_what_a_document_cannot_tell_apart_is_hatched() -> None:
+    page = document(
+        LocalWord("great", (4, 9), 0.2, 0.1), LocalWord("film", (10, 14), 0.9, float("nan")), score="banzhaf"
+    )
+    assert all("repeating-linear-gradient" in style for style in styles_of(page).values())
+    assert "effect +0.200 ± 0.200, not told apart from 0" in page and "± unknown" in page
+
+
+def test_the_anchors_of_a_document_are_marked() -> None:
+    yes = LocalWord("great", (4, 9), 1.0, 0.1, anchor=True, decided=True, agreements=19, samples=20)
+    page = document(yes, LocalWord("film", (10, 14), 0.0, 0.1, anchor=False, decided=True, samples=20), score="anchor")
+    styles = styles_of(page)
+    assert "0,103,163" in styles["great"] and not styles["film"] and "anchor: kept in 19 of 20" in page
 
 
 def test_bars_stay_within_their_place() -> None:

@@ -8,6 +8,7 @@ import sqlite3
 from base64 import b64encode
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from runs import finish, make_run, predictor, reviews
 from anchorscope.asking.retry import Retry
 from anchorscope.cli import main, make_parsers
 from anchorscope.errors import RunFolderError
+from anchorscope.explanations import Shown, explanation
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
 from anchorscope.report import kept as kept_run
@@ -30,6 +32,8 @@ from anchorscope.report.view import page_data
 from anchorscope.result import Result
 from anchorscope.scoring.aggregations import AGGREGATIONS
 from anchorscope.scoring.probabilistic import pr
+from anchorscope.scoring.standing import Standing
+from anchorscope.scoring.tally import Tally
 
 
 def kept(folder: Path, **given: Any) -> Path:
@@ -131,6 +135,28 @@ def test_what_a_run_has_no_use_for_is_not_there(effects: Path) -> None:
     assert about["perturbator"] is None and not about["score"]["perturbs"]
     assert not {"robust", "anchors/tested"} & about["names"].keys()
     assert all(label["robust"] is None for label in about["labels"])
+
+
+def test_what_stands_against_a_label_has_a_score_against_it() -> None:
+    """Two terms, both told apart on either side: the one with a score above 0 is for the label, the other against."""
+    everything = np.ones((1, 2), bool)
+    counts = np.full((1, 2), 3)
+    one = AGGREGATIONS["total"]
+    shown = Shown(
+        terms=("good", "bad"),
+        written=("good", "bad"),
+        tally=replace(Tally.zero(1, 2), occurrences=counts, documents=counts),
+        scores=np.array([[1.0, -1.0]]),
+        standing=Standing(
+            *np.zeros((2, 1, 2)), settled=np.ones(1, bool), driver=everything, against=everything, regret=np.zeros(1)
+        ),
+        aggregation=one,
+        tests_anchors=False,
+        **{name: np.full(1, 20) for name in ("n_documents", "n_asked", "n_robust", "n_robust_of")},
+    )
+    told = explanation(shown, "yes", 0, 4)
+    assert [(term.term, term.driver) for term in told.terms] == [("good", True), ("bad", False)]
+    assert [term.term for term in told.against] == ["bad"]
 
 
 def test_terms_are_written_as_they_are_most_often(tmp_path: Path) -> None:

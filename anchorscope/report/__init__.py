@@ -16,8 +16,14 @@ plot         pictures for papers
 
 from types import MappingProxyType
 
-DRAWINGS = MappingProxyType({"figure": "anchorscope.report.plot:plot", "html": "anchorscope.report.notebook:html"})
-"""Each is called with explanations and the level of their intervals."""
+DRAWINGS = MappingProxyType(
+    {
+        "document": "anchorscope.report.notebook:document_html",
+        "figure": "anchorscope.report.plot:plot",
+        "html": "anchorscope.report.notebook:html",
+    }
+)
+"""Each is called with explanations and the level of their intervals; ``document`` with the explanation of one."""
 
 REPORTERS = MappingProxyType(
     {

@@ -52,8 +52,13 @@ def is_told_apart(word: LocalWord) -> bool:
     return isfinite(word.effect) and abs(word.effect) > DEVIATIONS * word.deviation
 
 
+def strongest(explanation: LocalExplanation) -> float:
+    """The greatest effect that is told apart from 0; 1 where there is none."""
+    return max((abs(word.effect) for word in explanation.words if is_told_apart(word)), default=1.0)
+
+
 def _effects(explanation: LocalExplanation, width: int) -> list[Text]:
-    reach = max((abs(word.effect) for word in explanation.words if is_told_apart(word)), default=0.0)
+    reach = strongest(explanation)
     term = min(_longest(explanation), width - FIGURES)
     is_noisy = any(word.deviation > 0 for word in explanation.words)
     told = "effect" + " ± two deviations" * is_noisy
@@ -64,7 +69,7 @@ def _effects(explanation: LocalExplanation, width: int) -> list[Text]:
         *(Text(line, "dim italic") for line in wrap(legend, width)),
         Text(),
         Text("  " + "word".ljust(term) + (told + removed).rjust(width - term - 2), "dim"),
-        *(_effect_line(word, explanation, term, reach or 1.0, width, is_noisy) for word in explanation.words),
+        *(_effect_line(word, explanation, term, reach, width, is_noisy) for word in explanation.words),
     ]
 
 

@@ -3,6 +3,7 @@
     from anchorscope.report.notebook import watch
     last = watch(explainer.stream(texts))
 
+    explainer.effects("one great film")  # a document draws itself
     HTML(html(result.explanations, level=result.interval_level, hide_function_words=True))
 
 Every text is escaped; there are no styles but those on the elements themselves, as notebooks sanitise what they show.
@@ -17,8 +18,11 @@ from math import isfinite
 from typing import Any
 
 from anchorscope.errors import InputError, MissingPackageError
+from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report.lists import NOT_TOLD_APART, NOTHING_HIDDEN, Row, listed, standing
+from anchorscope.report.local import DEVIATIONS, is_told_apart, strongest
 from anchorscope.report.table import safe
+from anchorscope.settings import score_is_graded
 from anchorscope.text.words import function_words
 from anchorscope.types import Explanation, Snapshot, Term
 
@@ -26,6 +30,10 @@ COLOURS = ("#0067a3", "#c25400", "#007a5a", "#a8457c", "#8a6a00", "#4a5a9e")
 """Okabe and Ito's, a little darker: they can be told apart by colour-blind readers."""
 
 _QUIET = "opacity:.65;font-size:90%"
+
+_FOR, _AGAINST = "0,103,163", "194,84,0"
+_HATCHED = "background:repeating-linear-gradient(135deg,rgba(128,128,128,.4) 0 1.5px,transparent 1.5px 5px)"
+"""The shades of words: blue for the label, orange against it, hatched where nothing can be told."""
 
 
 def html(explanations: Mapping[str, Explanation], *, level: float, hide_function_words: bool = False) -> str:
@@ -51,6 +59,60 @@ def _legend(terms: Sequence[Term], level: float) -> str:
     if any(term.membership is not None for term in terms):
         told.append("Member: the probability of being among the top terms.")
     return f'<div style="{_QUIET}">{" ".join(told)}</div>' if told else ""
+
+
+def document_html(explanation: LocalExplanation) -> str:
+    """One document, its words shaded by what they do for the label that the model says, and a legend.
+
+    Where words are tested for anchors, these are marked instead.
+    """
+    shade = _effect_style if score_is_graded(explanation.score) else _anchor_style
+    reach = strongest(explanation)
+    pieces = []
+    done = 0
+    for word in explanation.words:
+        start, end = word.span
+        style, told = shade(word, reach)
+        pieces.append(_text(explanation.text[done:start]))
+        pieces.append(
+            f'<span style="border-radius:3px;{style}" title="{told}">{_text(explanation.text[start:end])}</span>'
+        )
+        done = end
+    pieces.append(_text(explanation.text[done:]))
+    head = f"<b>{_text(explanation.label)}</b> · probability {explanation.probability:.3f}"
+    text = f'<div dir="auto" style="line-height:1.8">{"".join(pieces)}</div>'
+    return f"<div>{head}{text}{_document_legend(explanation)}</div>"
+
+
+def _effect_style(word: LocalWord, reach: float) -> tuple[str, str]:
+    """The shade of a word, and its effect in words."""
+    if not isfinite(word.effect):
+        return "", "not tested"
+    off = f" ± {DEVIATIONS * word.deviation:.3f}" if word.deviation != 0 else ""
+    told = f"effect {word.effect:+.3f}{off.replace('nan', 'unknown')}"
+    if not is_told_apart(word):
+        return _HATCHED, f"{told}, not told apart from 0"
+    colour, line = (_FOR, "-2px") if word.effect > 0 else (_AGAINST, "2px")
+    depth = 0.08 + 0.42 * min(1.0, abs(word.effect) / reach)
+    return f"background:rgba({colour},{depth:.2f});box-shadow:inset 0 {line} rgba({colour},.8)", told
+
+
+def _anchor_style(word: LocalWord, reach: float) -> tuple[str, str]:
+    """A mark if the word was found to be an anchor, and its test in words."""
+    told = f"{'anchor' if word.anchor else 'no anchor'}: kept in {word.agreements} of {word.samples}"
+    return (f"background:rgba({_FOR},.3)" if word.anchor else ""), told
+
+
+def _document_legend(explanation: LocalExplanation) -> str:
+    if not score_is_graded(explanation.score):
+        return f'<div style="{_QUIET}">Shaded: anchors. With one kept and others replaced, the prediction stays.</div>'
+    label = _text(explanation.label)
+    swatches = (
+        f'<span style="background:rgba({_FOR},.5);box-shadow:inset 0 -2px rgba({_FOR},.8)">for {label}</span> '
+        f'<span style="background:rgba({_AGAINST},.5);box-shadow:inset 0 2px rgba({_AGAINST},.8)">against it</span> '
+        f'<span style="{_HATCHED}">not told apart from 0</span>'
+    )
+    return f'<div style="font-size:90%">{swatches}</div>'
 
 
 def watch(snapshots: Iterable[Snapshot]) -> Snapshot:

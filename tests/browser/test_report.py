@@ -249,7 +249,11 @@ def test_the_cards_of_a_term_say_what_it_does_in_their_documents(open_page: Any,
     watched.page.locator('.panel[data-label="0"] .term').first.click()
     watched.page.wait_for_selector(".occurrence")
     watched.shot("term-wide-light")
-    assert watched.text(".termhead bdi") == result["negative"].terms[0].written
+    first = result["negative"].terms[0]
+    assert watched.text(".termhead bdi") == first.written
+    told = watched.text("main .lead")
+    assert told.startswith("Rank 1 for negative: a driver. Score ") and "interval" in told
+    assert told.endswith(f"tested in {first.tested} of {first.occurrences}.")
     assert {word.lower() for word in watched.texts(".occurrence .text .effect")} == {term}
     assert watched.page.locator(".occurrence details").count() == 0
     cards = [

@@ -29,17 +29,19 @@ function termView(main) {
   const evidence = page.data.evidence.filter((piece) => piece.label === label && piece.term === index);
   const sections = page.data.about.score.graded ? bySide(evidence, name) : byVerdict(evidence);
   const shown = sections.filter(([, some]) => some.length);
+  const isAgainst = standingOf(aggregation(), label)?.against.includes(index);
   const parts = [
     back,
     el(
       "div",
       { class: `termhead ${colour(label)}` },
-      el("h2", {}, bdi(writtenAs(index)), el("span", { class: "quiet" }, " for "), bdi(name)),
+      el("h2", {}, bdi(writtenAs(index)), el("span", { class: "quiet" }, isAgainst ? " against " : " for "), bdi(name)),
       el("span", { class: "grow" }),
       downloads("evidence", () =>
         evidence.map(({ label: _, term: __, ...piece }) => ({ label: name, term, ...flatten(piece) })),
       ),
     ),
+    el("p", { class: "lead" }, whereItStands(label, index)),
     termFigures(label, index),
     shown.length ? (page.data.documents.length ? textLegend(label) : null) : el("p", { class: "empty" }, noEvidence()),
     el(
@@ -87,6 +89,21 @@ const noEvidence = () =>
     : page.live && !page.live.snapshot?.finished
       ? "The evidence comes with the end of the run."
       : withoutTexts();
+
+/** In a sentence why the term stands where it stands. */
+function whereItStands(label, index) {
+  const { name } = page.data.about.labels[label];
+  const against = entriesAgainst(aggregation(), label).find((one) => one.number === index);
+  const entry = against ?? entries(aggregation(), label).find((one) => one.number === index);
+  if (!entry) return "It is in no document of this class.";
+  const { rank, score, low, high, driver, tested, occurrences, anchors } = entry;
+  const place = against
+    ? [`Rank ${rank} against `, bdi(name), ": a driver against it"]
+    : [`Rank ${rank} for `, bdi(name), driver ? ": a driver" : `: ${NOT_TOLD_APART}`];
+  const span = low === null || high === null || low === high ? "" : `, interval ${number(low)} to ${number(high)}`;
+  const found = anchors === null ? "" : `, an anchor in ${whole(anchors)} of them`;
+  return [...place, `. Score ${number(score)}${span}; tested in ${whole(tested)} of ${whole(occurrences)}${found}.`];
+}
 
 /** Its rank and score under each aggregation, and its counts in each class. */
 function termFigures(label, index) {
@@ -200,6 +217,9 @@ function ownFigures(piece) {
       "p",
       { class: "verdict" },
       el("b", {}, `effect ${signed(piece.value, 3)}`),
+      " on the probability of ",
+      bdi(page.data.about.labels[piece.label].name),
+      ".",
       outcome === "stays" ? null : ` Without it the decision ${outcome}.`,
     ),
   );
