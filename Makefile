@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check browser bench reliability clean
+.PHONY: demo test check browser bench reliability audit lock clean
 
 demo: .venv/demo.installed
 	$(BIN)/anchorscope demo
@@ -38,7 +38,8 @@ bench: .venv/test.installed
 	env -u OMP_NUM_THREADS $(BIN)/python -m benchmarks.first_answer
 
 # The table of docs/reliability.md: some hours on two cores; the full disk needs root, as a file system is mounted.
-STUDIES := kills same faults bad_answers poison fuzz writers full_disk memory model_files live_page soak
+STUDIES := kills signals same faults bad_answers bad_inputs poison fuzz hostile_folders writers full_disk memory \
+  model_files live_page soak
 reliability: .venv/reliability.installed
 	for study in $(STUDIES); do $(BIN)/python -m reliability.$$study || exit 1; done
 	$(BIN)/python -m reliability.page
@@ -53,5 +54,39 @@ check: .venv/test.installed
 	$(BIN)/pip install -q -c constraints.txt -e '.[$*]'
 	touch $@
 
+# What the tests run on is locked by hashes, for the Python that the lock was made for; others get what pyproject.toml allows.
+LOCK := requirements/test.lock
+LOCKED_FOR := 3.11
+.venv/test.installed: pyproject.toml constraints.txt $(LOCK)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	if $(BIN)/python --version | grep -q ' $(LOCKED_FOR)[.]'; \
+	  then $(BIN)/pip install -q --require-hashes --no-deps -r $(LOCK); \
+	  else echo "$(LOCK) is for Python $(LOCKED_FOR) and is not used."; fi
+	$(BIN)/pip install -q -c constraints.txt -e '.[test]'
+	touch $@
+
+# torch comes in several builds, each with hashes and packages of its own, so neither it nor what a build for CUDA brings is
+# locked: constraints.txt has its version.
+CUDA := bindings pathfinder toolkit
+NVIDIA := cublas cuda-cupti cuda-nvrtc cuda-runtime cudnn-cu13 cufft cufile curand cusolver cusparse cusparselt-cu13 \
+  nccl-cu13 nvjitlink nvshmem-cu13 nvtx
+NOT_LOCKED := torch triton setuptools $(CUDA:%=cuda-%) $(NVIDIA:%=nvidia-%)
+TOOLS := .venv-tools/bin
+lock: $(TOOLS)/uv
+	$(TOOLS)/uv pip compile -q pyproject.toml --extra test -c constraints.txt --python-version $(LOCKED_FOR) --upgrade \
+	  --generate-hashes --no-header --no-annotate --no-emit-index-url $(NOT_LOCKED:%=--no-emit-package %) > $(TOOLS)/../test.lock
+	{ grep '^#' $(LOCK); cat $(TOOLS)/../test.lock; } > $(TOOLS)/../whole.lock && mv $(TOOLS)/../whole.lock $(LOCK)
+
+# Every version that the tests run on, and every floor of pyproject.toml, against the advisories; needs the network.
+audit: $(TOOLS)/pip-audit $(TOOLS)/uv
+	$(TOOLS)/pip-audit --strict --disable-pip --require-hashes -r $(LOCK)
+	$(TOOLS)/uv pip compile -q pyproject.toml --extra test --resolution lowest-direct --python-version $(LOCKED_FOR) \
+	  --no-header --no-annotate --no-emit-index-url -o .venv-tools/floors.txt
+	$(TOOLS)/pip-audit --strict --disable-pip --no-deps -r .venv-tools/floors.txt
+
+$(TOOLS)/%:
+	test -x $(TOOLS)/python || $(PYTHON) -m venv .venv-tools
+	$(TOOLS)/pip install -q $*
+
 clean:
-	rm -rf .venv build *.egg-info
+	rm -rf .venv .venv-tools build *.egg-info

@@ -11,8 +11,8 @@ PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- table: python -m reliability.page -->\n", "<!-- end of table -->\n"
 
 STUDIES = (
-    *("kills", "same", "faults", "bad_answers", "poison", "fuzz", "writers", "full_disk"),
-    *("memory", "model_files", "live_page", "soak"),
+    *("kills", "signals", "same", "faults", "bad_answers", "bad_inputs", "poison", "fuzz", "hostile_folders"),
+    *("writers", "full_disk", "memory", "model_files", "live_page", "soak"),
 )
 
 

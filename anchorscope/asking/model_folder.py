@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,7 +69,7 @@ def _refuse_code(folder: Path) -> None:
     for name in ("config.json", "tokenizer_config.json"):
         if os.path.lexists(folder / name):
             for option, value in _options(_json(folder / name)):
-                if option in CODE or (option in KERNELS and value not in KNOWN_KERNELS):
+                if option in CODE or (KERNELS.fullmatch(option) and value not in KNOWN_KERNELS):
                     raise ModelFileError(
                         f"{str(folder / name)!r} sets {option!r} to {shortened(str(value))}, which makes transformers "
                         "load code or other files; remove it, or load the model yourself and name module:attribute."
@@ -77,11 +78,11 @@ def _refuse_code(folder: Path) -> None:
 
 CODE = (
     *("auto_map", "custom_pipelines", "quantization_config", "use_kernels", "kernel_config", "compile_config"),
-    "transformers_weights",
+    *("trust_remote_code", "transformers_weights"),
 )
 """Options that name code, packages that are loaded because of them, or other files with weights."""
 
-KERNELS = ("attn_implementation", "_attn_implementation", "experts_implementation")
+KERNELS = re.compile(r"_?\w+_implementation(_internal)?")
 KNOWN_KERNELS = (None, "eager", "sdpa", "flex_attention")
 """Ways of computing that come with torch; any other name is looked up on a hub, and is code."""
 

@@ -77,6 +77,8 @@ def test_weights_are_regular_files(kind: str, folder: Path, tmp_path: Path) -> N
         {"parts": [{"custom_pipelines": {}}]},
         {"quantization_config": {"quant_method": "custom"}},
         {"experts_implementation": "somebody/kernel"},
+        {"_attn_implementation_internal": "somebody/kernel"},
+        {"keypoint_detector_config": {"trust_remote_code": True}},
         {"transformers_weights": "sub/model.safetensors.index.json"},
     ],
     ids=lambda option: next(iter(option)),
