@@ -104,7 +104,9 @@ class Processes:
         self._pool.shutdown(wait=True, kill_workers=True)
         for worker in self._started:
             if worker.is_alive():
-                worker.kill()
+                with suppress(ProcessLookupError):
+                    os.kill(worker.pid, signal.SIGKILL)
+                worker.join()
 
 
 PR_SET_PDEATHSIG = 1
