@@ -6,7 +6,7 @@ these: so they do not give away in which order the words stand, and a run that k
 
 >>> rows = np.zeros(1, ROW)
 >>> len(packed(rows)), unpacked(packed(rows))["document"].tolist()
-(58, [0])
+(66, [0])
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ ROW = np.dtype(
         ("threshold", "<f8"),
         ("value", "<f8"),
         ("variance", "<f8"),
+        ("repeat", "<f8"),  # NaN: measured once
         ("expected", "<f8"),  # by the surrogate
     ]
 )
@@ -87,7 +88,7 @@ def unpacked(blob: bytes) -> Rows:
     rows = np.frombuffer(blob, ROW)
     if not all(np.isfinite(rows[name]).all() for name in ("value", "threshold", "expected")):
         raise ValueError("a number of a measurement is not finite")
-    if np.isinf(rows["variance"]).any() or (rows["variance"] < 0).any():
+    if np.isinf(rows["variance"]).any() or np.isinf(rows["repeat"]).any() or (rows["variance"] < 0).any():
         raise ValueError("the variance of a measurement is none")
     if any((rows[name] < low).any() for name, low in _LEAST.items()):
         raise ValueError("a measurement counts below zero")
@@ -102,6 +103,7 @@ _LEAST = {"document": 0, "term": -1, "ordinal": 0, "agreements": 0, "samples": 0
 _KINDS = {
     "value": np.float64,
     "variance": np.float64,
+    "repeat": np.float64,
     "calls": np.int64,
     "anchor": np.bool_,
     "decided": np.bool_,

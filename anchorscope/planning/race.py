@@ -92,6 +92,7 @@ class Race:
         self._anchor = np.zeros(n_occurrences, bool)
         self._value = np.zeros(n_occurrences)
         self._noise = np.zeros(n_occurrences)
+        self._repeat = np.full(n_occurrences, np.nan)
         self._n_open = int(self._known.occurrences[collection.explained].sum())
         self._n_rounds = 0
         self._changed: tuple[Numbers, Numbers] = (np.empty(0, np.int64), np.empty(0, np.int64))
@@ -106,6 +107,7 @@ class Race:
         self._anchor[occurrences] = measured.anchor
         self._value[occurrences] = measured.value
         self._noise[occurrences] = measured.noise
+        self._repeat[occurrences] = measured.repeat
         self._n_open -= len(occurrences)
         labels = self._collection.labels_of(occurrences)
         n_terms = len(self._collection.terms)
@@ -115,7 +117,7 @@ class Race:
         self._n_rounds += 1
         self._forecasts = self._look()
         now = np.concatenate(passed)
-        return Counted(now, self._anchor[now], self._value[now], self._noise[now])
+        return Counted(now, self._anchor[now], self._value[now], self._noise[now], self._repeat[now])
 
     def next_round(self, tally: Tally) -> Round | None:
         """Occurrences of the words whose place is open, or None when every list is settled."""
@@ -191,11 +193,9 @@ class Race:
         # What a document brings to a word is the sum over the word's occurrences in it, one after another: a journal
         # that is read adds them up in this order, too.
         posting = np.repeat(np.arange(len(sizes)), sizes)
-        values, anchors, noise, expected = (
-            np.bincount(posting, column[passed], minlength=len(sizes)).astype(np.float64)
-            for column in (self._value, self._anchor.astype(np.float64), self._noise, self._collection.expected)
-        )
-        self._sums.count(label, np.repeat(terms, stop - start), values, anchors, noise, expected)
+        columns = (self._value, self._anchor.astype(np.float64), self._noise, self._repeat, self._collection.expected)
+        brought = [np.bincount(posting, column[passed], minlength=len(sizes)).astype(np.float64) for column in columns]
+        self._sums.count(label, np.repeat(terms, stop - start), *brought)
         return passed
 
     # --- where a test serves one word: pairs of a word and a document ---

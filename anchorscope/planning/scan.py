@@ -67,15 +67,14 @@ class Scan:
         document = collection.occurrence_document[measured.occurrences].astype(np.int64)
         place = document * n_terms + collection.occurrence_term[measured.occurrences]
         pair, number = np.unique(place, return_inverse=True)
-        value, anchors, noise = (
+        brought = [
             np.bincount(number, column, minlength=len(pair)).astype(np.float64)
-            for column in (measured.value, measured.anchor, measured.noise)
-        )
+            for column in (measured.value, measured.anchor, measured.noise, measured.repeat, np.zeros(len(number)))
+        ]
         labels = collection.predictions.labels[pair // n_terms]
         for label in np.unique(labels).tolist():
             mine = labels == label
-            nothing = np.zeros(int(mine.sum()))
-            self._sums.count(label, pair[mine] % n_terms, value[mine], anchors[mine], noise[mine], nothing)
+            self._sums.count(label, pair[mine] % n_terms, *(column[mine] for column in brought))
 
     def counted(self, tally: Tally) -> Tally:
         """The tally that scores are read from."""

@@ -139,6 +139,7 @@ def empty_measurements(n: int) -> Measurements:
     return Measurements(
         value=np.zeros(n),
         variance=np.zeros(n),
+        repeat=np.full(n, np.nan),
         calls=np.zeros(n, np.int64),
         anchor=np.zeros(n, bool),
         decided=np.zeros(n, bool),
@@ -172,6 +173,7 @@ def _read_all_at_once(opened: Sequence[Stream], present: Bools, rows: Floats) ->
     columns = Measurements(
         value=sums.value(),
         variance=sums.variance(),
+        repeat=np.full(len(owner), np.nan),
         calls=sums.n_kept + sums.n_replaced,
         anchor=sums.reaches(np.concatenate([stream.thresholds for stream in opened])),
         decided=np.ones(len(owner), bool),

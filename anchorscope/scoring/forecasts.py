@@ -45,6 +45,9 @@ LEAST_CHANCE = 0.002
 MARGIN = 1.5
 """A driver does more than so many times what any word like it does."""
 
+REPEAT_UNIT = 1e-9
+"""The unit in which variances of second measurements are added up."""
+
 LEAST_WORTH = 0.001
 """What the words of a list do together, for each document that holds the most frequent word, if they do anything."""
 
@@ -65,7 +68,9 @@ class RunningSums:
 
     ``expected_of_all`` is what a surrogate expects of all documents of a term together; ``expected`` what it expected
     of the counted ones, with its squares and its products with their values, from which its slope is read. ``placebo``
-    is what any words like it would do in all its documents together.
+    is what any words like it would do in all its documents together. ``repeats`` (labels, 2) sums the variances that
+    second measurements show, and those that were told of the same rows, in units of ``REPEAT_UNIT``: whole numbers,
+    whose sum does not depend on their order.
     """
 
     documents: NDArray[np.int64]
@@ -81,6 +86,7 @@ class RunningSums:
     anchors: Floats
     anchors_squared: Floats
     placebo: Floats
+    repeats: NDArray[np.int64]
 
     @classmethod
     def zero(
@@ -93,12 +99,23 @@ class RunningSums:
         shape = documents.shape
         expected = np.zeros(shape) if expected_of_all is None else expected_of_all
         others = np.zeros(shape[1], np.int64) if beyond is None else beyond
-        return cls(documents, others, expected, np.zeros(shape, np.int64), *(np.zeros(shape) for _ in fields(cls)[4:]))
+        nothing = {field.name: np.zeros(shape) for field in fields(cls)[4:-1]}
+        repeats = np.zeros((shape[0], 2), np.int64)
+        return cls(documents, others, expected, np.zeros(shape, np.int64), **nothing, repeats=repeats)
 
     def count(
-        self, label: int, terms: NDArray[np.int64], value: Floats, anchors: Floats, noise: Floats, expected: Floats
+        self,
+        label: int,
+        terms: NDArray[np.int64],
+        value: Floats,
+        anchors: Floats,
+        noise: Floats,
+        repeat: Floats,
+        expected: Floats,
     ) -> None:
         """Count documents of some terms, one a row: what each brought, and what was expected of it.
+
+        ``noise`` is the variance of measuring, as a row tells it; ``repeat`` what a second measurement brought.
 
         Rows of one term are added in their order, so that a sum of floats does not depend on how they were batched.
         """
@@ -114,6 +131,11 @@ class RunningSums:
             (self.anchors_squared, anchors**2),
         ):
             np.add.at(column[label], terms, brought)
+        twice = np.isfinite(repeat)
+        shown = 0.5 * np.square(value - repeat)[twice]
+        self.repeats[label] += [
+            np.rint(column / REPEAT_UNIT).astype(np.int64).sum() for column in (shown, noise[twice])
+        ]
 
     def of_label(self, label: int, additive: Additive) -> Sums:
         """What an additive form has to go by."""
@@ -134,7 +156,7 @@ class RunningSums:
             total=total - tested * placebo,
             squares=off,
             offset=b * self.expected_of_all[label] + documents * placebo,
-            noise=self.noise[label],
+            noise=self.noise[label] * self._noise_factor(),
             beyond=beyond,
             beyond_variance=beyond_variance,
             scale=self._scale(label, b),
@@ -142,6 +164,11 @@ class RunningSums:
             tilt=self._slope_error(label, float(off.sum())) * self.expected_of_all[label] / np.maximum(documents, 1),
             reach=(1 + self.documents.sum(axis=0) / LEARNT_DOCUMENTS) ** LEARNING,
         )
+
+    def _noise_factor(self) -> float:
+        """What second measurements make of the variances that were told, for all rows alike."""
+        shown, told = self.repeats.sum(axis=0).tolist()
+        return shown / told if told > 0 else 1.0
 
     def _scale(self, label: int, b: float) -> Floats:
         """How much the values of each word may differ: the more, the more is expected of it; 1 for words on average."""
