@@ -65,6 +65,7 @@ def measurements_in(rows: Rows, round_: Round, collection: Collection) -> Measur
     order = _order(planned)
     if len(rows) != len(planned) or any((rows[name] != planned[name][order]).any() for name in _NAMES):
         return None
+    # The inverse of the order: from rows as they are written to those of the round.
     place = np.empty(len(order), np.intp)
     place[order] = np.arange(len(order))
     return Measurements(*(rows[name][place].astype(kind) for name, kind in _KINDS.items()))

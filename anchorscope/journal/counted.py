@@ -97,6 +97,7 @@ class CountedMeasurements:
         label = self.label[sorted_]
         term = self.term[sorted_]
         document = self.document[sorted_]
+        # Sorted by word and priority: the rank of a document is how many have begun, less those before its word.
         is_new_word = (np.diff(label, prepend=-1) != 0) | (np.diff(term, prepend=-1) != 0)
         is_new_document = is_new_word | (np.diff(document, prepend=-1) != 0)
         n_documents = np.cumsum(is_new_document)

@@ -97,6 +97,7 @@ class Candidates:
 
     def n_holders(self) -> NDArray[np.int64]:
         """How many documents hold each term, (terms,)."""
+        # A pair (document, term) as one number, each counted once however often the term occurs in the document.
         pairs = np.unique(self.occurrence_document.astype(np.int64) * len(self.terms) + self.occurrence_term)
         return np.bincount(pairs % max(1, len(self.terms)), minlength=len(self.terms))
 
@@ -204,6 +205,8 @@ class Collection(Candidates):
         for label in np.unique(of_label).tolist():
             coefficients[label] = fit_placebo(x[of_label == label], values[of_label == label])
         summed = np.zeros(len(self.labels) * len(self.terms))
+        # Over all occurrences, some at a time: four features each would take more memory than the occurrences
+        # themselves.
         for start in range(0, len(self.occurrence_term), PREDICT_AT_ONCE):
             some = np.arange(start, min(start + PREDICT_AT_ONCE, len(self.occurrence_term)))
             label = self.labels_of(some)
@@ -242,6 +245,7 @@ class Collection(Candidates):
             here = slice(self.first_occurrence[start], self.first_occurrence[start : start + COUNTED_AT_ONCE + 1][-1])
             holders = self.occurrence_document[here].astype(np.int64)
             held = self.occurrence_term[here]
+            # By label and term: every occurrence once, and every document that holds the term once.
             np.add.at(occurrences, labels[holders] * n_terms + held, 1)
             pairs = np.sort(holders * n_terms + held)
             holders, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, n_terms))
@@ -293,6 +297,7 @@ def find_candidates(
             f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; "
             "lower --min-occurrences or give more documents."
         )
+    # Terms were numbered as they were met; from here on they are numbered in their own order, without the rare ones.
     first_numbers = np.array([numbers.terms[word] for word in chosen], np.intp)
     final_numbers = np.zeros(len(counts), np.int32)
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
@@ -332,6 +337,7 @@ def _grouped(document: NDArray[np.int32], term: NDArray[np.int32], position: NDA
     """Tokens as occurrences: each by itself, or those of a term in a document together."""
     if grain == "token":
         return _Grouped(document, term, np.arange(len(document) + 1), position)
+    # Sorted by (document, term) as one number, the tokens of a pair stand together: a group is an occurrence.
     n_terms = int(term.max(initial=0)) + 1
     pair = document.astype(np.int64) * n_terms + term
     order = np.argsort(pair, kind="stable")  # positions of a pair stay in their order
@@ -374,6 +380,7 @@ def fit_surrogate(
     settings: Settings,
 ) -> Surrogate:
     """What the answers about some documents say of every term; ``rows`` (sampled documents, labels) are these."""
+    # The sampled documents are numbered anew; each pair of one of them and a term is there once.
     number = np.full(len(documents), -1, np.int64)
     number[sampled] = np.arange(len(sampled))
     holder = number[candidates.occurrence_document]
@@ -472,6 +479,7 @@ def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
     """The words of some texts that have a term and are no stop words."""
     found = cut(texts)
     numbers.count(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist())
+    # A distinct word is looked up once; by its number each of its copies then has the term.
     term_number = np.array(list(map(numbers.__getitem__, found.words)), np.int32)[found.numbers]
     starts = np.cumsum(found.sizes) - found.sizes
     holder = np.repeat(np.arange(len(texts)), found.sizes)

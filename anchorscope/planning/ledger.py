@@ -47,6 +47,7 @@ class Ledger:
         documents = round_.documents
         occurrences = round_.occurrences
         is_empty = occurrences == EMPTY_ANCHOR
+        # The empty anchors first: what the other rows count for depends on that of their document.
         self._visited[documents[is_empty]] = True
         self.robust[documents[is_empty]] = found.anchor[is_empty]
         self._empty[documents[is_empty]] = found.precision[is_empty]

@@ -66,6 +66,7 @@ class Scan:
         n_terms = len(collection.terms)
         document = collection.occurrence_document[measured.occurrences].astype(np.int64)
         place = document * n_terms + collection.occurrence_term[measured.occurrences]
+        # A row a (document, term) pair: the occurrences of a term in a document are one draw of what it brings.
         pair, number = np.unique(place, return_inverse=True)
         brought = [
             np.bincount(number, column, minlength=len(pair)).astype(np.float64)
@@ -152,6 +153,7 @@ class Scan:
             here = self._collection.occurrences_of(int(document))
             occurrences = np.arange(here.start, here.stop)
             terms = self._collection.occurrence_term[occurrences]
+            # What the filter skips is counted, so that it can be taken up again.
             leave_out = skipped[label, terms]
             np.add.at(skips[label], terms[leave_out], 1)
             if not leave_out.all():
@@ -186,6 +188,7 @@ class Scan:
             rows = slice(None) if self._aggregation.joins_labels else slice(label, label + 1)
             most = contenders[np.argsort(-tally.untested[rows, contenders].sum(axis=0), kind="stable")]
             wanted[rows, most[: self._settings.top_k]] = True
+        # Occurrences that were skipped before, of terms that can still change a list: taken up again, so skips go down.
         labels = self._collection.predictions.labels[self._collection.occurrence_document]
         open_ = ~self._handed_out & wanted[labels, self._collection.occurrence_term]
         if not open_.any():

@@ -142,6 +142,8 @@ class RunningSums:
         documents, tested = self.documents[label], self.counted[label]
         if additive.quantity == "anchors":
             return Sums.plain(documents, tested, self.anchors[label], self.anchors_squared[label])
+        # A test is off by its value less slope times what was expected, less the placebo: e - b s - p. Its sums follow
+        # from those of e, s, e^2, s^2 and e s, so that no row is kept.
         b = self.slope(label)
         expected, products = self.expected[label], self.products[label]
         beyond, beyond_variance = self._beyond(label)
@@ -173,6 +175,7 @@ class RunningSums:
     def _scale(self, label: int, b: float) -> Floats:
         """How much the values of each word may differ: the more, the more is expected of it; 1 for words on average."""
         documents = self.documents[label]
+        # What is expected of a document of the word, against the square that is usual over all documents.
         mean = b * self.expected_of_all[label] / np.maximum(documents, 1)
         usual = float((mean**2 * documents).sum() / max(1, documents.sum()))
         return np.sqrt((mean**2 + usual) / (2 * usual)) if usual > 0 else np.ones(len(documents))
@@ -185,6 +188,8 @@ class RunningSums:
         if not self.beyond.any():
             nothing = np.zeros(len(self.beyond))
             return nothing, nothing
+        # A word that n documents hold, some of them of the label, has that share up to a beta distribution; one
+        # document's worth of it is the share of the label on the whole.
         asked = self.documents.sum(axis=0)
         of_label = float(self.documents[label].sum() / max(1, asked.sum()))
         n = asked + 1.0
@@ -195,6 +200,7 @@ class RunningSums:
     def slope(self, label: int) -> float:
         """How much a value, beyond the placebo, rises with what was expected of it: least squares, with a few tests'
         worth of trust in 1."""
+        # Least squares through the origin, (e - p) s over s^2, with SLOPE_TESTS rows of average s at slope 1 added.
         squares = float(self.expected_squared[label].sum())
         n = max(1, int(self.counted[label].sum()))
         trust = SLOPE_TESTS * squares / n
@@ -258,6 +264,7 @@ class LabelForecast:
     @cached_property
     def contenders(self) -> NDArray[np.intp]:
         """The words that may matter: the best now, those that have a chance to be among them, and those against it."""
+        # All words would be too many to draw: the best now, those with a chance to pass the k-th, and the worst.
         holds = np.flatnonzero(self._sums.documents > 0)
         n = self._n[holds]
         expected = self._scores(self.estimates[None, holds], holds, alone=True)[0]
@@ -284,6 +291,7 @@ class LabelForecast:
         expected = self._scores(self.estimates[None, words], words)[0]
         sums = self._sums.of(words)
         draws, means = draw_totals(sums, self.prior, generator)
+        # What any word like it does; a word is in doubt as often as its drawn mean is no more than that, with a margin.
         usual = sums.placebo + self.prior.centre * sums.scale
         driver = discoveries((means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0), sums.tested)
         against = discoveries((means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0), sums.tested)
@@ -313,6 +321,7 @@ class LabelForecast:
 
         With ``alone`` the others are all words but the one itself.
         """
+        # The total over all words moves with the drawn ones; all others stand at their estimates.
         others = np.clip(self.estimates, 0.0, self._n)
         moved = np.clip(drawn, 0.0, self._n[words]) - others[words]
         totals = Totals(
