@@ -163,7 +163,7 @@ def named(kind: str, texts: Sequence[str], seed: int) -> int:
 def null_rows(n_runs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
     """The share of runs with a driver, for every null model and size."""
     texts = reviews(0)[1].texts
-    for size in sizes:
+    for size in sizes if n_runs else ():
         for kind in NULLS:
             found = []
             for seed in range(n_runs):
@@ -183,7 +183,7 @@ def task_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for name in arguments.tasks:
         task = tasks.load(name, arguments.data, max(arguments.documents))
         for kind in arguments.kinds:
-            model = classifiers.classifier(kind, task, arguments.models)
+            model = classifiers.classifier(kind, task, arguments.models, arguments.device)
             for n in arguments.documents:
                 texts = task.texts[:n]
                 for variant, ask, further in variants(model, texts):
@@ -203,6 +203,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--nulls", type=int, default=200)
     parser.add_argument("--null-documents", nargs="+", type=int, default=[100])
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     rows = []
