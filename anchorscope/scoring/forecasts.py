@@ -42,7 +42,7 @@ CONTENDERS = 30
 LEAST_CHANCE = 0.002
 """The probability of reaching the k-th best word below which a word is not a contender."""
 
-MARGIN = 1.5
+MARGIN = 1.2
 """A driver does more than so many times what any word like it does."""
 
 REPEAT_UNIT = 1e-9
