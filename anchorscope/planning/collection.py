@@ -28,8 +28,9 @@ from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
 from anchorscope.text.cut import cut
 from anchorscope.text.ragged import ranges
-from anchorscope.text.rule import words_in
-from anchorscope.text.words import split, stop_words, term
+from anchorscope.text.rule import PLAIN, shown, words_in
+from anchorscope.text.terms import keys_of
+from anchorscope.text.words import split, stop_words
 from anchorscope.types import EMPTY, Document, Positions, Predictor, Unit, Words
 
 CONFIDENCE_DIGITS = 6
@@ -218,7 +219,9 @@ class Collection(Candidates):
 
     @cached_property
     def _term_lengths(self) -> NDArray[np.float64]:
-        return np.array([len(term) for term in self.terms], np.float64)
+        # Of each word of the term: one that takes up several is as long as these together.
+        n_words = [1 if term.isascii() and term.isalnum() else max(1, len(words_in(term))) for term in self.terms]
+        return np.array([len(term) for term in self.terms], np.float64) / np.array(n_words)
 
     @cached_property
     def n_documents(self) -> NDArray[np.int64]:
@@ -283,7 +286,8 @@ def find_candidates(
     documents: Sequence[Document], settings: Settings, *, training_texts: Sequence[str] | None = None
 ) -> Candidates:
     """The terms that may be tested, and where they occur."""
-    numbers = _TermNumbers(stop_words(settings.stop_words))
+    kinds = str(settings.terms)
+    numbers = _TermNumbers(kinds, stop_words(settings.stop_words))
     found = _Found.join([_find(texts, numbers) for texts in _batches([document.text for document in documents])])
     counts = np.bincount(found.term, minlength=len(numbers.terms))
     is_candidate = counts >= settings.min_occurrences
@@ -298,8 +302,9 @@ def find_candidates(
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
     kept = is_candidate[found.term]
     document = np.repeat(np.arange(len(documents), dtype=np.int32), found.sizes)[kept]
-    grouped = _grouped(document, final_numbers[found.term[kept]], found.position[kept], grain(settings))
-    training = counts[first_numbers] if training_texts is None else _count(training_texts, chosen)
+    tokens = _Tokens(document, final_numbers[found.term[kept]], found.first[kept], found.n_words[kept])
+    grouped = _grouped(tokens, grain(settings))
+    training = counts[first_numbers] if training_texts is None else _count(training_texts, chosen, kinds)
     return Candidates(
         terms=tuple(chosen),
         written=numbers.written(chosen),
@@ -319,6 +324,16 @@ def grain(settings: Settings) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Tokens:
+    """Document and term of each token, where its first word stands, and how many it takes up."""
+
+    document: NDArray[np.int32]
+    term: NDArray[np.int32]
+    first: NDArray[np.int32]
+    n_words: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Grouped:
     """Occurrences: document and term of each, and where their positions begin in the flat array of all."""
 
@@ -328,17 +343,24 @@ class _Grouped:
     position: NDArray[np.int32]
 
 
-def _grouped(document: NDArray[np.int32], term: NDArray[np.int32], position: NDArray[np.int32], grain: str) -> _Grouped:
+def _grouped(tokens: _Tokens, grain: str) -> _Grouped:
     """Tokens as occurrences: each by itself, or those of a term in a document together."""
-    if grain == "token":
-        return _Grouped(document, term, np.arange(len(document) + 1), position)
-    n_terms = int(term.max(initial=0)) + 1
-    pair = document.astype(np.int64) * n_terms + term
-    order = np.argsort(pair, kind="stable")  # positions of a pair stay in their order
-    is_first = np.diff(pair[order], prepend=-1) != 0
-    starts = np.flatnonzero(is_first)
+    order = np.arange(len(tokens.document))
+    starts = order
+    if grain != "token":
+        n_terms = int(tokens.term.max(initial=0)) + 1
+        pair = tokens.document.astype(np.int64) * n_terms + tokens.term
+        order = np.argsort(pair, kind="stable")  # tokens of a pair stay in their order
+        starts = np.flatnonzero(np.diff(pair[order], prepend=-1) != 0)
+    n_words = tokens.n_words[order]
+    before = np.concatenate([[0], np.cumsum(n_words, dtype=np.int64)])
     first = order[starts]
-    return _Grouped(document[first], term[first], np.append(starts, len(order)), position[order])
+    return _Grouped(
+        tokens.document[first],
+        tokens.term[first],
+        before[np.append(starts, len(order))],
+        ranges(tokens.first[order], n_words).astype(np.int32),
+    )
 
 
 def collect(
@@ -445,20 +467,17 @@ def _explained(labels: Sequence[str], predictions: Predictions, settings: Settin
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """Term and position of every occurrence in some documents; how many each document has."""
+    """Term and place of every token in some documents; how many each document has."""
 
     term: NDArray[np.int32]
-    position: NDArray[np.int32]
+    first: NDArray[np.int32]
+    n_words: NDArray[np.int32]
     sizes: NDArray[np.int64]
 
     @classmethod
     def join(cls, parts: Sequence[_Found]) -> _Found:
         """What was found in all parts, one after another."""
-        return cls(
-            np.concatenate([part.term for part in parts]),
-            np.concatenate([part.position for part in parts]),
-            np.concatenate([part.sizes for part in parts]),
-        )
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -470,23 +489,24 @@ def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
     """The words of some texts that have a term and are no stop words."""
-    found = cut(texts)
+    found = cut(texts, merged=numbers.kinds != PLAIN)
     numbers.count(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist())
     term_number = np.array(list(map(numbers.__getitem__, found.words)), np.int32)[found.numbers]
-    starts = np.cumsum(found.sizes) - found.sizes
-    holder = np.repeat(np.arange(len(texts)), found.sizes)
     there = np.flatnonzero(term_number != NO_TERM)
-    position = there - starts[holder[there]]
-    sizes = np.bincount(holder[there], minlength=len(texts))
-    return _Found(term_number[there], position.astype(np.int32), sizes)
+    ends = np.cumsum(found.sizes)
+    sizes = np.diff(np.searchsorted(there, ends), prepend=0)
+    first = found.first[there].astype(np.int32)
+    return _Found(term_number[there], first, found.n_words[there].astype(np.int32), sizes)
 
 
 class _TermNumbers(dict[str, int]):
     """The number of the term of every word met so far, by the word as written; terms are numbered as they come."""
 
-    def __init__(self, never: Container[str]) -> None:
+    def __init__(self, kinds: str, never: Container[str]) -> None:
         super().__init__()
+        self.kinds = kinds
         self.terms: dict[str, int] = {}
+        self._key = keys_of(kinds)
         self._never = never
         self._written: Counter[str] = Counter()
 
@@ -502,24 +522,24 @@ class _TermNumbers(dict[str, int]):
         for word, n in self._written.items():
             number = self.get(word, NO_TERM)
             if number in wanted:
-                best[number] = min(best.get(number, (0, word)), (-n, word))
+                best[number] = min(best.get(number, (0, word)), (-n, shown(word)))
         return tuple(best[self.terms[key]][1] for key in chosen)
 
     def __missing__(self, word: str) -> int:
-        found = term(word)
+        found = self._key(word)
         is_out = found is None or found in self._never
         self[word] = number = NO_TERM if is_out else self.terms.setdefault(str(found), len(self.terms))
         return number
 
 
-def _count(texts: Sequence[str], chosen: Sequence[str]) -> NDArray[np.int64]:
+def _count(texts: Sequence[str], chosen: Sequence[str], kinds: str) -> NDArray[np.int64]:
     """How often each chosen term occurs in some texts."""
-    written: Counter[str] = Counter()
-    for text in texts:
-        written.update(words_in(text))
+    key = keys_of(kinds)
     counts: Counter[str | None] = Counter()
-    for word, n in written.items():
-        counts[term(word)] += n
+    for some in _batches(texts):
+        found = cut(some, merged=kinds != PLAIN)
+        for word, n in zip(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist()):
+            counts[key(word)] += n
     return np.array([counts[word] for word in chosen], np.int64)
 
 
