@@ -35,6 +35,8 @@ from anchorscope.settings import (
     unused_perturbator,
 )
 from anchorscope.text.read import Documents, listed_texts, read_texts
+from anchorscope.text.rule import PLAIN
+from anchorscope.text.segmenters import needed_segmenters
 from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Predictor, Snapshot, Words
 
@@ -127,6 +129,8 @@ class Explainer:
         if not isinstance(text, str):
             raise InputError(f"text must be a string, not {in_a_line(text)} (a {type(text).__name__}).")
         kinds = str(settings.terms)
+        if kinds != PLAIN:
+            needed_segmenters([text])
         if not tested_positions(text, kinds=kinds):
             raise DocumentsError("The document has no word to test; give a text with words.")
         predictor = self._predictor()

@@ -39,7 +39,7 @@ OF_A_DOCUMENT = {
     *("model_tries", "model_timeout"),
     *("perturbator", "preset", "score", "seed"),
     *(OF_A_TEST := ("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill")),
-    *("bank_pairs", "bank_draw", "top_n", "condition"),
+    *("bank_pairs", "bank_draw", "top_n", "condition", "terms"),
 }
 """The options that --document has a use for; some of them only where its anchors are tested."""
 

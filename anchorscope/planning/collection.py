@@ -7,6 +7,7 @@ met, so no text is kept twice, and those of a document are cut again when it is 
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -28,7 +29,8 @@ from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
 from anchorscope.text.cut import cut
 from anchorscope.text.ragged import ranges
-from anchorscope.text.rule import PLAIN, shown, words_in
+from anchorscope.text.rule import PLAIN, shown, word_spans, words_in
+from anchorscope.text.segmenters import NEEDED_SHARE, languages, needed_segmenters
 from anchorscope.text.terms import keys_of
 from anchorscope.text.words import split, stop_words
 from anchorscope.types import EMPTY, Document, Positions, Predictor, Unit, Words
@@ -66,7 +68,8 @@ class Candidates:
     """The candidate terms, in order, how each is written most often, and their occurrences: document, term, positions.
 
     ``first_occurrence[d]`` is where the occurrences of document d begin, ``first_position[o]`` where the positions of
-    occurrence o begin; ``training`` counts each term in the training set.
+    occurrence o begin; ``training`` counts each term in the training set. ``n_unseen`` are words that are no candidates
+    where they stand, because the model reads the ``n_cut`` documents that hold them only in part.
     """
 
     terms: tuple[str, ...]
@@ -77,6 +80,8 @@ class Candidates:
     positions: NDArray[np.int32]
     first_occurrence: NDArray[np.int64]
     training: NDArray[np.int64]
+    n_cut: int = 0
+    n_unseen: int = 0
 
     def of(self, documents: NDArray[np.intp]) -> Candidates:
         """The same in some of the documents, which are numbered anew in their order; the terms stay."""
@@ -94,6 +99,8 @@ class Candidates:
             positions=self.positions[ranges(starts, lengths)],
             first_occurrence=np.concatenate([[0], np.cumsum(sizes)]),
             training=self.training,
+            n_cut=self.n_cut,
+            n_unseen=self.n_unseen,
         )
 
     def n_holders(self) -> NDArray[np.int64]:
@@ -283,12 +290,21 @@ def predict(predictor: Predictor, texts: Sequence[str]) -> Predictions:
 
 
 def find_candidates(
-    documents: Sequence[Document], settings: Settings, *, training_texts: Sequence[str] | None = None
+    documents: Sequence[Document],
+    settings: Settings,
+    *,
+    training_texts: Sequence[str] | None = None,
+    seen: NDArray[np.int64] | None = None,
 ) -> Candidates:
-    """The terms that may be tested, and where they occur."""
+    """The terms that may be tested, and where they occur.
+
+    ``seen`` (documents, 2) is where what the model reads of each begins and ends, in characters; all of it, if None.
+    """
     kinds = str(settings.terms)
     numbers = _TermNumbers(kinds, stop_words(settings.stop_words))
-    found = _Found.join([_find(texts, numbers) for texts in _batches([document.text for document in documents])])
+    texts = [document.text for document in documents]
+    everything = _Found.join([_find(some, numbers) for some in _batches(texts)])
+    found = everything if seen is None else everything.within(_seen_words(texts, seen))
     counts = np.bincount(found.term, minlength=len(numbers.terms))
     is_candidate = counts >= settings.min_occurrences
     chosen = sorted(word for word, number in numbers.terms.items() if is_candidate[number])
@@ -314,7 +330,27 @@ def find_candidates(
         positions=grouped.position,
         first_occurrence=np.concatenate([[0], np.cumsum(np.bincount(grouped.document, minlength=len(documents)))]),
         training=training.astype(np.int64),
+        n_cut=int((found.sizes < everything.sizes).sum()),
+        n_unseen=len(everything.term) - len(found.term),
     )
+
+
+def check_scripts(documents: Sequence[Document], settings: Settings) -> dict[str, str]:
+    """The segmenters that the documents need, with their versions; refuses, or warns, where words are not told apart.
+
+    Plain terms need none; where much of the collection is so written, that each character is a word is said.
+    """
+    texts = [document.text for document in documents]
+    if settings.terms != PLAIN:
+        return needed_segmenters(texts)
+    n = sum(bool(languages(text)) for text in texts)
+    if n >= NEEDED_SHARE * len(texts) and n:
+        warnings.warn(
+            f"{n} of {len(texts)} documents are in a script without spaces, and --terms {PLAIN} takes each character "
+            "for a word.",
+            stacklevel=3,
+        )
+    return {}
 
 
 def grain(settings: Settings) -> str:
@@ -478,6 +514,25 @@ class _Found:
     def join(cls, parts: Sequence[_Found]) -> _Found:
         """What was found in all parts, one after another."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
+
+    def within(self, words: NDArray[np.int64]) -> _Found:
+        """What of it stands, at least in part, from one word to another of its document: ``words`` (documents, 2)."""
+        begin, end = np.repeat(words, self.sizes, axis=0).T
+        is_there = (self.first + self.n_words > begin) & (self.first < end)
+        before = np.concatenate([[0], np.cumsum(is_there)])
+        sizes = np.diff(before[np.concatenate([[0], np.cumsum(self.sizes)])])
+        return _Found(self.term[is_there], self.first[is_there], self.n_words[is_there], sizes)
+
+
+def _seen_words(texts: Sequence[str], seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first word that the model reads of each text, if only in part, and the first that it does not read."""
+    found = np.tile(np.array([0, np.iinfo(np.int64).max]), (len(texts), 1))
+    for number, text in enumerate(texts):
+        start, end = seen[number].tolist()
+        if start > 0 or end < len(text):
+            starts, ends = word_spans(text)
+            found[number] = np.searchsorted(ends, start, side="right"), np.searchsorted(starts, end)
+    return found
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -1,4 +1,4 @@
-"""The rule of what a word is and what a term, in the forms that are fast enough for what they serve. Nothing else knows it.
+"""The rule of what a word is and what a term, in forms that are fast enough for what they serve. Nothing else knows it.
 
 A word is
 
@@ -92,8 +92,8 @@ MOST_REPEATED = 3
 
 _HAS_TERM = regex.compile(rf"[\p{{L}}\p{{N}}]|{_EMOJI}", regex.V1)
 
-# Compounds, in a form that the standard library and ``regex`` read alike. Each is found by a sign in it, since signs are
-# few; those of the first group begin with the word before the sign. \w are letters, digits and underscores.
+# Compounds, in a form that the standard library and ``regex`` read alike. Each is found by a sign in it, since signs
+# are few; those of the first group begin with the word before the sign. \w are letters, digits and underscores.
 _REST = r"[^\s<>\"]*[\w/]"
 _FROM_THE_WORD_BEFORE = (
     rf"(?<=\w)://{_REST}"  # https://t.co/x1
@@ -112,7 +112,8 @@ _EMOTICON = (
 )
 _REPEATED = r"[!?！？]{2,}|([^\w\s])\2+"
 _COMPOUND = rf"({_FROM_THE_WORD_BEFORE})|(?<![\w&/#]){_HASHTAG}|(?<![\w@.]){_MENTION}|{_EMOTICON}"
-_LATIN_COMPOUND = re.compile(rf"(?=[!-/:-@\[-`{{-~…‘’“”–—])(?:{_COMPOUND}|{_REPEATED})")
+# A sign before a space begins none; most are such.
+_LATIN_COMPOUND = re.compile(rf"(?=[!-/:-@\[-`{{-~…‘’“”–—]\S)(?:{_COMPOUND}|{_REPEATED})")
 _ANY_COMPOUND = regex.compile(
     rf"(?=[^\s\p{{Cc}}\p{{Cf}}\p{{Cs}}])(?:{_COMPOUND}|(?!{_EMOJI})(?:{_REPEATED}))", regex.V1
 )
@@ -186,14 +187,14 @@ def kind_and_key(written: str) -> tuple[str, str]:
     """What a word or compound is, and the key that it is counted by."""
     if written.isalpha():  # as most are
         return "words", _folded(written)
+    if written[0] in "#＃" and _IS_HASHTAG.fullmatch(written):
+        return "hashtags", _folded(written).replace("＃", "#")
+    if written[0] == "@" and _IS_MENTION.fullmatch(written):
+        return "mentions", _folded(written)
+    if host := _host(written):
+        return "links", f"{_folded(host)}/…"
     if _STARTS_WITH_EMOJI.match(written):
         return "emoji", _folded(written)
-    if host := _HOST.match(written):
-        return "links", f"{_folded(host[1])}/…"
-    if _IS_HASHTAG.fullmatch(written):
-        return "hashtags", _folded(written).replace("＃", "#")
-    if _IS_MENTION.fullmatch(written):
-        return "mentions", _folded(written)
     if _IS_EMOTICON.fullmatch(written):
         return "signs", re.sub(r"(.)\1+$", r"\1", _folded(written)) if len(written) > 2 else _folded(written)
     if has_term(written):
@@ -217,10 +218,20 @@ def shown(written: str) -> str:
     >>> shown("Großartig"), shown("https://t.co/x1")
     ('Großartig', 't.co/…')
     """
-    return kind_and_key(written)[1] if _HOST.match(written) else written
+    return kind_and_key(written)[1] if _host(written) else written
+
+
+def _host(written: str) -> str | None:
+    """The host of a link."""
+    if "." not in written and "/" not in written:  # as most have not
+        return None
+    found = _HOST.match(written)
+    return found[1] if found else None
 
 
 def _folded(word: str) -> str:
+    if word.isascii():  # as most are
+        return word.lower()
     return normalize("NFC", normalize("NFD", word.translate(_SPELLING)).casefold())
 
 

@@ -46,7 +46,7 @@ class Segmenter:
 def _jieba() -> Cutter:
     jieba = _quietly("jieba")
     tokenizer = jieba.Tokenizer()
-    # Its own way would keep the dictionary in a file in the folder for temporary files, and believe what it finds there.
+    # Its own way would keep the dictionary in a file among the temporary ones, and believe what it finds there.
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     tokenizer.initialized = True
     cut: Cutter = tokenizer.cut
