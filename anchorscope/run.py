@@ -233,7 +233,7 @@ class Run:
         """The terms that may be tested, where the model reads them."""
         texts = [document.text for document in self._chosen]
         found = find_candidates(
-            self._chosen, self._settings, training_texts=self._training_texts, seen=self._predictor.seen(texts)
+            self._chosen, self._settings, training_texts=self._training_texts, seen=self._predictor.visible(texts)
         )
         self._unseen = {"documents": found.n_cut, "words": found.n_unseen} if found.n_cut else {}
         return found

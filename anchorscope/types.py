@@ -319,7 +319,7 @@ class BeginningPredictor(Predictor, Protocol):
 class LimitedPredictor(Predictor, Protocol):
     """A predictor that reads a long text in part, and says which."""
 
-    def seen(self, texts: Sequence[str]) -> NDArray[np.int64]:
+    def visible(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
         ...
 

@@ -113,14 +113,20 @@ class RetryingPredictor:
         self.has_probabilities = self.predictor.has_probabilities  # some know after their first answer
         return np.concatenate(rows)
 
-    def seen(self, texts: Sequence[str]) -> NDArray[np.int64] | None:
+    def visible(self, texts: Sequence[str]) -> NDArray[np.int64] | None:
         """Where what the model reads of each text begins and ends, in characters, (texts, 2); None if it says nothing.
 
         What a model says of itself is not asked again if it fails.
         """
-        if not isinstance(self.predictor, LimitedPredictor):
+        if not isinstance(self.predictor, LimitedPredictor) or not callable(self.predictor.visible):
             return None
-        found = np.asarray(_called(self.predictor.seen, texts, self.name))
+        try:
+            told = _called(self.predictor.visible, texts, self.name)
+        except Exception as error:
+            raise ModelFailedError(f"{self.name} cannot say how much of a text it reads ({brief(error)}).") from error
+        if told is None:
+            return None
+        found = np.asarray(told)
         if found.shape != (len(texts), 2) or found.dtype.kind not in "iu":
             raise ModelError(
                 f"{self.name} must say of each text where what it reads begins and ends: whole numbers of shape "

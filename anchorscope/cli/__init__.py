@@ -119,6 +119,7 @@ def make_parsers(named: Collection[str] = tuple(COMMANDS)) -> dict[str, argparse
             description=getattr(module, "DESCRIPTION", None),
             epilog=getattr(module, "EPILOG", None),
         )
+        command.register("action", None, _Once)
         if module is not None:
             module.add_options(command)
     return {"anchorscope": parser, **commands.choices}
@@ -134,6 +135,17 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message}; see {self.prog} --help")
+
+
+class _Once(argparse.Action):
+    """Stores what an option is given; given twice, none of the two would be the one that is meant."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        if option is not None and hasattr(namespace, self.dest):
+            raise InputError(f"{option} is given twice, and only one can be meant: leave out the other.")
+        setattr(namespace, self.dest, values)
 
 
 class _Version(argparse.Action):

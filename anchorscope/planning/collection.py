@@ -308,6 +308,8 @@ def find_candidates(
     counts = np.bincount(found.term, minlength=len(numbers.terms))
     is_candidate = counts >= settings.min_occurrences
     chosen = sorted(word for word, number in numbers.terms.items() if is_candidate[number])
+    if not len(counts):
+        raise DocumentsError(f"There is no term to test in the documents (--terms {kinds}); name other kinds.")
     if not chosen:
         raise DocumentsError(
             f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; "

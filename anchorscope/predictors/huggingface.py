@@ -116,7 +116,7 @@ class HuggingFacePredictor:
 
         return answer
 
-    def seen(self, texts: Sequence[str]) -> NDArray[np.int64]:
+    def visible(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
         return self._reach(texts)
 
@@ -177,7 +177,7 @@ class PipelinePredictor:
         """Probabilities (texts, labels)."""
         return answered(self._rows, texts, self.labels)
 
-    def seen(self, texts: Sequence[str]) -> NDArray[np.int64]:
+    def visible(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
         return self._reach(texts)
 

@@ -86,7 +86,7 @@ _WESTERN = "0-9A-Za-zÀ-ÖØ-öø-ÿ"
 _IS_WESTERN = re.compile(rf"[{_WESTERN}\t\n\r -~‘’“”…–—]*")
 
 _SPELLING = str.maketrans("’", "'", "\u00ad\u2060\ufe0e\ufe0f")
-_PLAIN_SIGNS = str.maketrans({"！": "!", "？": "?", "‼": "!!", "⁉": "!?", "…": "..."})
+_PLAIN_SIGNS = str.maketrans({"！": "!", "？": "?", "‼": "!!", "⁉": "!?"})
 MOST_REPEATED = 3
 """A sign that is repeated more often counts as one that is repeated so often."""
 
@@ -104,7 +104,7 @@ _FROM_THE_WORD_BEFORE = (
 _HASHTAG = r"[#＃][0-9_]*[^\W\d_]\w*(?:['’]\w+)*"
 _MENTION = r"@\w+(?:['’]\w+)*"
 _EMOTICON = (
-    r">?[:;=]['’]?[-^]?[)(\]\[}{|\\/*$@<>]+(?!\w)"  # :) ;-( :'( =] >:( :)))
+    r">?[:;=]['’]?[-^]?(?:\)+|\(+|[\]\[}{|\\/*$@<>])(?![\w/])"  # :) ;-( :'( =] >:( :)))
     r"|(?<!\w)[:;=]-?[DPpdOo03bXxsScC](?!\w)"  # :D ;-P :3
     r"|(?<!\S)[)(][-^]?['’]?[:;=](?!\S)"  # (: )-:
     r"|</?3+(?!\w)"  # <3 </3
@@ -121,7 +121,7 @@ _STARTS_WITH_EMOJI = regex.compile(_EMOJI, regex.V1)
 _IS_HASHTAG = regex.compile(_HASHTAG, regex.V1)
 _IS_MENTION = regex.compile(_MENTION, regex.V1)
 _IS_EMOTICON = re.compile(rf"{_EMOTICON}|[oO]_+[oO]|T_+T|8-[)(D]+")
-_HOST = re.compile(r"(?:\w*://(?:www\.)?|www\.)([^/?#]+)")
+_HOST = re.compile(r"(?:\w+://(?:www\.)?|www\.)([^/?#]+)")
 _ORDINARY = regex.compile(r"[[\p{P}--[!?¡¿؟！？‼⁉…%&*@#§•†]]]", regex.V1)
 
 
@@ -205,6 +205,8 @@ def kind_and_key(written: str) -> tuple[str, str]:
 def _sign(written: str) -> tuple[str, str]:
     """The kind and key of what is neither letter, digit nor emoji."""
     key = _folded(written).translate(_PLAIN_SIGNS)
+    if set(key) == {"…"}:
+        return "signs", "..."
     if set(key) == {"!", "?"}:
         return "signs", "?!"
     if _ORDINARY.fullmatch(key):
