@@ -24,7 +24,7 @@ def test_a_model_that_counts_exclamation_marks_is_explained_by_them():
     ends = chance.choice(["!", ".", "?", "!!!", "...", " :)"], 400, p=[0.3, 0.3, 0.1, 0.1, 0.1, 0.1])
     texts = [f"The {chance.choice(NOUNS)} of 19 {chance.choice(NOUNS)}s was so good{end}" for end in ends]
     result = Explainer(loud, labels=["calm", "loud"]).explain(texts)
-    assert [term.term for term in result["loud"].drivers[:2]] == ["!", "!!!"]
+    assert [term.term for term in result["loud"].terms[:2]] == ["!", "!!!"]
     plain = Explainer(loud, labels=["calm", "loud"], settings={"terms": "plain"}).explain(texts)
     assert not {"!", "!!!"} & {term.term for term in plain["loud"].terms}
 
@@ -41,8 +41,8 @@ def test_a_model_that_hires_by_he_and_she_is_explained_by_them():
         for word in chance.choice(["he", "she"], 400)
     ]
     result = Explainer(hire, labels=["reject", "hire"]).explain(texts)
-    assert result["hire"].drivers[0].term == "he"
-    assert result["reject"].drivers[0].term == "she"
+    assert result["hire"].terms[0].term == "he"
+    assert result["reject"].terms[0].term == "she"
 
 
 def test_a_term_is_shown_as_it_is_written_most_often():

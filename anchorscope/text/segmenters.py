@@ -122,7 +122,9 @@ def needed_segmenters(texts: Sequence[str]) -> dict[str, str]:
         if found[package] != MISSING:
             continue
         if n >= NEEDED_SHARE * len(texts):
-            raise MissingPackageError(package, EXTRA, f"the words of texts in {language}")
+            raise MissingPackageError(
+                package, EXTRA, f"the words of texts in {language} (--terms plain takes each character for one)"
+            )
         warnings.warn(
             f"{n} of {len(texts)} documents hold {language}, where each character is taken for a word: {package} "
             f"would find the words (pip install 'anchorscope[{EXTRA}]').",
