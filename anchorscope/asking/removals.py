@@ -179,6 +179,7 @@ class Removals:
     def all_drops(self, tops: Sequence[Sequence[str]]) -> list[Floats]:
         """The drops of several lists, the model being asked about all of them together."""
         lists = [[term(word) or word for word in top] for top in tops]
+        # A document changes only where a listed term is in it; between two changes its probability stays as it is.
         changes = [[self._changes(document, top) for document in self._documents] for top in lists]
         asked = [text for of_list in changes for change in of_list for _, text in change]
         probabilities = self._probabilities(asked).tolist()

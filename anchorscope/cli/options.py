@@ -33,7 +33,7 @@ DEFAULTS = {
     "backend": "local",
     "perturbator": "embedded for English, else corpus",
     "reporter": "table in a terminal, else lines",
-    "score": "banzhaf, or anchor where an aggregation counts anchors",
+    "score": "occlusion, or anchor where an aggregation counts anchors",
 }
 """What is not among the settings, or depends on others of them."""
 
@@ -130,7 +130,7 @@ def add_hiding(group: argparse._ArgumentGroup) -> None:
 def add_tests(parser: argparse.ArgumentParser) -> None:
     """How a token is tested."""
     group = parser.add_argument_group("how to test", "Defaults are those of the preset fast.")
-    group.add_argument("--preset", metavar="NAME", help="fast, paper or paper-optimised (fast)")
+    group.add_argument("--preset", metavar="NAME", help="fast, banzhaf, paper or paper-optimised (fast)")
     group.add_argument("--score", metavar="S", help=PLUGS["score"])
     group.add_argument("--seed", type=int, metavar="N", help="another seed draws other samples")
     group.add_argument("--test", metavar="NAME", help="fixed, sprt, kl or kl-one-step")

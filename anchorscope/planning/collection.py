@@ -105,6 +105,7 @@ class Candidates:
 
     def n_holders(self) -> NDArray[np.int64]:
         """How many documents hold each term, (terms,)."""
+        # A pair (document, term) as one number, each counted once however often the term occurs in the document.
         pairs = np.unique(self.occurrence_document.astype(np.int64) * len(self.terms) + self.occurrence_term)
         return np.bincount(pairs % max(1, len(self.terms)), minlength=len(self.terms))
 
@@ -212,6 +213,8 @@ class Collection(Candidates):
         for label in np.unique(of_label).tolist():
             coefficients[label] = fit_placebo(x[of_label == label], values[of_label == label])
         summed = np.zeros(len(self.labels) * len(self.terms))
+        # Over all occurrences, some at a time: four features each would take more memory than the occurrences
+        # themselves.
         for start in range(0, len(self.occurrence_term), PREDICT_AT_ONCE):
             some = np.arange(start, min(start + PREDICT_AT_ONCE, len(self.occurrence_term)))
             label = self.labels_of(some)
@@ -252,6 +255,7 @@ class Collection(Candidates):
             here = slice(self.first_occurrence[start], self.first_occurrence[start : start + COUNTED_AT_ONCE + 1][-1])
             holders = self.occurrence_document[here].astype(np.int64)
             held = self.occurrence_term[here]
+            # By label and term: every occurrence once, and every document that holds the term once.
             np.add.at(occurrences, labels[holders] * n_terms + held, 1)
             pairs = np.sort(holders * n_terms + held)
             holders, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, n_terms))
@@ -315,6 +319,7 @@ def find_candidates(
             f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; "
             "lower --min-occurrences or give more documents."
         )
+    # Terms were numbered as they were met; from here on they are numbered in their own order, without the rare ones.
     first_numbers = np.array([numbers.terms[word] for word in chosen], np.intp)
     final_numbers = np.zeros(len(counts), np.int32)
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
@@ -386,6 +391,7 @@ def _grouped(tokens: _Tokens, grain: str) -> _Grouped:
     order = np.arange(len(tokens.document))
     starts = order
     if grain != "token":
+        # Sorted by (document, term) as one number, the tokens of a pair stand together: a group is an occurrence.
         n_terms = int(tokens.term.max(initial=0)) + 1
         pair = tokens.document.astype(np.int64) * n_terms + tokens.term
         order = np.argsort(pair, kind="stable")  # tokens of a pair stay in their order
@@ -434,6 +440,7 @@ def fit_surrogate(
     settings: Settings,
 ) -> Surrogate:
     """What the answers about some documents say of every term; ``rows`` (sampled documents, labels) are these."""
+    # The sampled documents are numbered anew; each pair of one of them and a term is there once.
     number = np.full(len(documents), -1, np.int64)
     number[sampled] = np.arange(len(sampled))
     holder = number[candidates.occurrence_document]
@@ -548,6 +555,7 @@ def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
     """The words of some texts that have a term and are no stop words."""
     found = cut(texts, merged=numbers.kinds != PLAIN)
     numbers.count(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist())
+    # A distinct word is looked up once; by its number each of its copies then has the term.
     term_number = np.array(list(map(numbers.__getitem__, found.words)), np.int32)[found.numbers]
     there = np.flatnonzero(term_number != NO_TERM)
     ends = np.cumsum(found.sizes)
