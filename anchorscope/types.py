@@ -319,6 +319,15 @@ class BeginningPredictor(Predictor, Protocol):
 
 
 @runtime_checkable
+class LimitedPredictor(Predictor, Protocol):
+    """A predictor that reads a long text in part, and says which."""
+
+    def visible(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
+        ...
+
+
+@runtime_checkable
 class Perturbator(Protocol):
     """The noise: what could stand at masked positions.
 

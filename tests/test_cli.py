@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -507,6 +508,11 @@ def refused(done: Outcome, says: str) -> None:
         (("docs.csv", "--document", "a text"), "leave out DOCUMENTS"),
         (("--document", "a text", "--out", "run"), "leave out --out"),
         (("--document", "   "), "no word"),
+        (("--document", "a text", "--document", "another"), "--document explains one text, and 2 are given"),
+        (("docs.csv", "--terms", "sings"), "did you mean 'signs'"),
+        (("docs.csv", "--terms", "plain,signs"), "name it alone"),
+        (("docs.csv", "--terms", "emoji"), "There is no term to test in the documents (--terms emoji)"),
+        (("docs.csv", "--terms", "signs", "--score", "banzhaf"), "--score banzhaf replaces words one by one"),
         ((), "No file was named"),
     ],
 )
@@ -657,6 +663,22 @@ def test_every_switch_is_in_the_docs() -> None:
     given = {"seed", "labels", "top_k", "aggregation"}
     missing = [f.name for f in fields(Settings) if f.name not in given and f"--{f.name.replace('_', '-')}" not in page]
     assert not missing
+
+
+def test_a_warning_of_ours_is_a_sentence(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from anchorscope.cli import inputs
+
+    made = inputs.Run
+
+    def warned(*given: object, **named: object) -> object:
+        warnings.warn("Mind the gap.", stacklevel=2)
+        return made(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(inputs, "Run", warned)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert "anchorscope: Mind the gap.\n" in run(*EXPLAIN).err
+        assert run(*EXPLAIN, "-q").err == ""
 
 
 def test_unexpected_failure_is_one_sentence(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,7 +188,8 @@ def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
         moments = moments_of(one.moments)
         if not moments:
             raise RunFolderError(f"The run in {one.folder} has closed no round: there is nothing to see over time.")
-        removals = {label: Removals(one.predictor, one.texts, label) for label in _labels(one, given)}
+        kinds = str(one.settings.terms)
+        removals = {label: Removals(one.predictor, one.texts, label, kinds=kinds) for label in _labels(one, given)}
         found += [{"run": str(one.folder), **row.to_dict()} for row in quality(moments, removals)]
     if "json" in given:
         output.write(json.dumps(found, indent=2) + "\n")

@@ -16,6 +16,7 @@ from pathlib import Path
 from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
 from anchorscope.settings import Settings
+from anchorscope.text.rule import KINDS
 from anchorscope.text.unpack import LIMIT
 
 PLUGS = {
@@ -166,6 +167,12 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tau-tilde", action="store_true", help="a lower tau for words that were anchors before, lossy")
     group.add_argument("--no-tau-tilde", action="store_false", dest="tau_tilde", help="the same tau for all words")
     group.add_argument("--omega", type=float, metavar="X", help="how far tau-tilde goes below tau")
+    group.add_argument(
+        "--terms",
+        metavar="KINDS",
+        help=f"what is tested: {','.join(KINDS)}; or plain, words as the paper has them (all but punctuation; plain "
+        "where words are replaced)",
+    )
     group.add_argument("--stop-words", metavar="LIST", help="words that are never tested: none, short or nltk")
     group.add_argument("--min-occurrences", type=int, metavar="N", help="rarer words are never tested")
     group.add_argument("--sample-documents", type=float, metavar="X", help="explain a share of the documents, lossy")
