@@ -43,7 +43,9 @@ class Explainer:
     """Explains one model. What it was given is stored as it is; what it computes is in the results.
 
     ``model``        anything with ``predict_proba``, a Hugging Face pipeline, a function, or a Predictor
-    ``labels``       the names of a function's columns, in their order
+    ``labels``       the names of a function's columns, in their order, where its rows do not name them
+    ``text_column``  where a model that was fitted on a table finds its texts
+    ``batch_size``   texts a call of the model, at most; None is as many as there are
     ``only``         the labels to explain; all of them if None
     ``perturbator``  a Perturbator, or None for the one that suits the documents
     ``settings``     further settings by name, such as ``{"delta": 0.2}``; they go before the preset's
@@ -59,6 +61,8 @@ class Explainer:
         top_k: int = 20,
         random_state: int = 0,
         labels: Sequence[str] | None = None,
+        text_column: str | None = None,
+        batch_size: int | None = None,
         only: Sequence[str] | None = None,
         perturbator: Perturbator | None = None,
         preset: str = "fast",
@@ -74,6 +78,8 @@ class Explainer:
         self.top_k = top_k
         self.random_state = random_state
         self.labels = labels
+        self.text_column = text_column
+        self.batch_size = batch_size
         self.only = only
         self.perturbator = perturbator
         self.preset = preset
@@ -137,12 +143,12 @@ class Explainer:
         return explain_document(text, predictor, score, settings.tau)
 
     def _predictor(self) -> Predictor:
-        predictor = as_predictor(self.model, labels=self.labels)
+        predictor = as_predictor(self.model, labels=self.labels, text_column=self.text_column)
         if not isinstance(self.retry, Retry | None):
             raise InputError(f"retry must be a Retry, not {in_a_line(self.retry)}.")
-        if isinstance(predictor, RetryingPredictor) and self.retry is None:
+        if isinstance(predictor, RetryingPredictor) and self.retry is None and self.batch_size is None:
             return predictor
-        return RetryingPredictor(predictor, self.retry or Retry())
+        return RetryingPredictor(predictor, self.retry or Retry(), batch_size=self.batch_size)
 
     def _by_hand(self) -> dict[str, Any]:
         """The settings that go before the preset's."""

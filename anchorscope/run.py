@@ -262,7 +262,7 @@ class Run:
             {start, min(start + PROBE, len(chosen)), *range(start, len(chosen), PREDICTED_AT_ONCE), len(chosen)}
         )
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
-        self._n_asked = int(journal.meta().get("asked", 0)) if journal else 0
+        self._n_asked = self._predictor.n_probed + (int(journal.meta().get("asked", 0)) if journal else 0)
         for begin, end in pairwise(edges):
             rows = self._predicted(chosen[begin:end])
             if journal:

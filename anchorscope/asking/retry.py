@@ -108,6 +108,7 @@ class RetryingPredictor:
         self.fingerprint = predictor.fingerprint
         self.has_probabilities = predictor.has_probabilities
         self._size = BatchSize(batch_size)
+        self.n_probed: int = getattr(predictor, "n_probed", 0)  # texts that it took to find the labels
         self.n_retries = 0
         self.meter = Meter()
         self._columns = Columns()

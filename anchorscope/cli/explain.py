@@ -36,7 +36,7 @@ from anchorscope.types import Perturbator, Predictor
 
 OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle", "device"),
-    *("model_tries", "model_timeout"),
+    *("model_tries", "model_timeout", "batch_size", "text_column"),
     *("perturbator", "preset", "score", "seed"),
     *(OF_A_TEST := ("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill")),
     *("bank_pairs", "bank_draw", "top_n", "condition"),

@@ -60,8 +60,11 @@ def given_predictor(given: Mapping[str, Any]) -> Predictor:
     if "model" not in given:
         raise InputError("Name the model to explain: --model M.")
     labels = given["names"].split(",") if "names" in given else None
-    predictor = load_predictor(given["model"], labels=labels, **chosen(given, ("trust", "allow_pickle", "device")))
-    return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout")))
+    predictor = load_predictor(
+        given["model"], labels=labels, **chosen(given, ("trust", "allow_pickle", "device", "text_column"))
+    )
+    retry = Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout"))
+    return RetryingPredictor(predictor, retry, **chosen(given, ("batch_size",)))
 
 
 def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator | None:

@@ -63,7 +63,7 @@ def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="F",
         help="csv, tsv, jsonl, parquet or txt (by the file's name; standard input is guessed)",
     )
-    group.add_argument("--text-column", metavar="NAME", help="the column with the texts (text)")
+    group.add_argument("--text-column", metavar="NAME", help="the column with the texts, also of a model that reads tables (text)")
     group.add_argument("--label-column", metavar="NAME", help="a column of true labels, kept with the run")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
     group.add_argument("--clean", metavar="HOW", help="none, or tweets: as the paper cleans them (none)")
@@ -91,6 +91,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--allow-pickle",
         action="store_true",
         help="read a pickled model: whoever made the file can then do on this machine whatever you can",
+    )
+    group.add_argument(
+        "--batch-size", type=above_zero(int), metavar="N", help="texts a call of the model, at most (all there are)"
     )
     group.add_argument(
         "--model-tries", type=above_zero(int), metavar="N", help="how often a failing call of the model is made (8)"

@@ -52,13 +52,13 @@ KINDS = (
 )
 
 
-def as_predictor(model: Any, *, labels: Sequence[str] | None = None) -> Predictor:
+def as_predictor(model: Any, *, labels: Sequence[str] | None = None, text_column: str | None = None) -> Predictor:
     """The Predictor for a Python object; one that is a Predictor already comes back as it is.
 
-    ``labels`` are the names of the columns, in their order: needed for a function, which has none of its own; for
-    other models they are new names.
+    ``labels`` are the names of the columns, in their order: needed for a function whose rows do not name them; for
+    other models they are new names. ``text_column`` is where a model that was fitted on a table finds its texts.
     """
-    return adapted(model, labels)
+    return adapted(model, labels, text_column=text_column)
 
 
 def load_predictor(
@@ -68,6 +68,7 @@ def load_predictor(
     trust: Sequence[str] = (),
     allow_pickle: bool = False,
     device: str = "cpu",
+    text_column: str | None = None,
 ) -> Predictor:
     """The Predictor for a model as the command line names it.
 
@@ -80,7 +81,9 @@ def load_predictor(
     kind, argument = _kind(spec)
     if trust and kind != "skops":
         raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
-    options = ModelOptions(labels=labels, trust=trust, allow_pickle=allow_pickle, device=device)
+    options = ModelOptions(
+        labels=labels, trust=trust, allow_pickle=allow_pickle, device=device, text_column=text_column
+    )
     read: Any = registry.resolve("predictor", kind)
     try:
         with process_as_it_was(spec):

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 class ModelOptions:
     """``labels`` name the model's labels, ``trust`` types that a .skops file may hold, ``device`` is where it computes.
 
-    ``allow_pickle`` lets a file run code. A kind of model reads what it has a use for.
+    ``allow_pickle`` lets a file run code, ``text_column`` is where a model that reads tables finds its texts. A kind of
+    model reads what it has a use for.
     """
 
     labels: Sequence[str] | None = None
     trust: Sequence[str] = ()
     allow_pickle: bool = False
     device: str = "cpu"
+    text_column: str | None = None

@@ -1,7 +1,8 @@
 """scikit-learn models, and everything else that has ``predict_proba``.
 
-The model must read raw texts: a pipeline of a vectoriser and a classifier. Its labels are its ``classes_``, as
-strings. A model with ``predict`` alone (LinearSVC) knows only labels and answers rows with a single 1.
+The model must read raw texts: a pipeline of a vectoriser and a classifier. One that was fitted on a table (a
+``ColumnTransformer`` at its beginning) gets a table with the texts in the column that it knows. Its labels are its
+``classes_``, as strings. A model with ``predict`` alone (LinearSVC) knows only labels and answers rows with a single 1.
 
 >>> class Shouting:
 ...     classes_ = ["calm", "loud"]
@@ -45,6 +46,7 @@ class ScikitPredictor:
         *,
         name: str | None = None,
         fingerprint: str | None = None,
+        text_column: str | None = None,
     ) -> None:
         self.model = model
         self.name = name or _class_name(model)
@@ -52,6 +54,7 @@ class ScikitPredictor:
         self.labels = chosen_labels(self.classes, labels, self.name)
         self.has_probabilities = hasattr(model, "predict_proba")
         self._columns = Columns()
+        self._text_column = column_read(model, text_column, self.name)
         self.fingerprint = fingerprint or of_object(model)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -71,8 +74,13 @@ class ScikitPredictor:
 
     def _asked(self, ask: Callable[[list[str]], Any], texts: list[str]) -> Any:
         try:
-            return ask(texts)
+            return ask(texts if self._text_column is None else _table(self._text_column, texts))
         except Exception as error:
+            if self._text_column is not None:
+                raise ModelError(
+                    f"{self.name} cannot read a table of the one column {self._text_column!r} ({brief(error)}); pass a "
+                    "model that reads this column alone, or a function that fills in the others."
+                ) from error
             # What was fitted on a table knows its number of columns; what begins with a vectoriser does not.
             if not hasattr(self.model, "n_features_in_"):
                 raise
@@ -81,6 +89,26 @@ class ScikitPredictor:
                 f"({brief(error)}); fit a pipeline with a vectoriser: "
                 f"make_pipeline(TfidfVectorizer(), {_class_name(self.model)}())."
             ) from error
+
+
+def column_read(model: Any, text_column: str | None, name: str) -> str | None:
+    """The column in which a model that was fitted on a table expects its texts; None where it reads texts.
+
+    A table has names where pandas made it; one with several columns needs to be told which of them holds the texts.
+    """
+    names = [str(column) for column in getattr(model, "feature_names_in_", ())]
+    if not names or text_column in names:
+        return text_column if names else None
+    if len(names) == 1:
+        return names[0]
+    raise InputError(
+        f"{name} was fitted on a table with the columns {', '.join(names)}; say which of them holds the texts: "
+        f"text_column={names[0]!r}, or --text-column {names[0]}."
+    )
+
+
+def _table(column: str, texts: list[str]) -> Any:
+    return needed("pandas", "pandas", "a model that reads tables").DataFrame({column: texts})
 
 
 def read_skops(data: bytes, name: str, trust: Sequence[str]) -> Any:
