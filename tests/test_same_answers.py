@@ -74,7 +74,10 @@ def texts(n: int) -> list[str]:
 
 
 def answer(case: dict[str, Any]) -> dict[str, Any]:
-    """What a run says: of each label its standing, and of each term its score, how sure that is, and its counts."""
+    """What a run says: of each label its standing, and of each term its score, how sure that is, and its counts.
+
+    Terms are in the order of their scores: the answers are older than drivers, which come first now.
+    """
     given = dict(case)
     perturbator = PERTURBATORS[given.pop("perturbator", "corpus")]()
     explainer = Explainer(
@@ -95,7 +98,7 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
                     *(t.term, rounded(t.score), *map(rounded, t.interval), rounded(t.membership)),
                     *(t.anchors, t.tested - t.anchors, t.skipped, t.occurrences),
                 ]
-                for t in e.terms
+                for t in sorted(e.terms, key=lambda t: -t.score)
             ],
         }
         for label, e in result.explanations.items()

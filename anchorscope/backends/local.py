@@ -49,13 +49,24 @@ class Processes:
 
     def __init__(self, score: MeteredScore, workers: int) -> None:
         from loky import ProcessPoolExecutor
+        from loky.backend.context import LokyContext
 
+        started: list[Any] = []
+
+        class Context(LokyContext):  # type: ignore[misc]  # of a package without types
+            """Knows every process that it has made, even if an interrupt kept the pool from taking note of it."""
+
+            def Process(self, *args: Any, **kwargs: Any) -> Any:
+                started.append(LokyContext.Process(*args, **kwargs))
+                return started[-1]
+
+        self._started = started
         self._score = score
         self._workers = workers
         threads = str(max(1, (os.cpu_count() or workers) // workers))
         environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
         self._pool: Any = ProcessPoolExecutor(
-            workers, initializer=_start, initargs=(score, os.getpid()), env=environment
+            workers, context=Context(), initializer=_start, initargs=(score, os.getpid()), env=environment
         )
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
@@ -89,8 +100,13 @@ class Processes:
         return Measurements.join(complete), sum((cost for _, cost in answers), Cost())
 
     def close(self) -> None:
-        """End the workers."""
+        """End the workers; one that the pool does not know would be waited for at the end of the process."""
         self._pool.shutdown(wait=True, kill_workers=True)
+        for worker in self._started:
+            if worker.is_alive():
+                with suppress(ProcessLookupError):
+                    os.kill(worker.pid, signal.SIGKILL)
+                worker.join()
 
 
 PR_SET_PDEATHSIG = 1

@@ -150,8 +150,8 @@ def _make(path: Path) -> None:
     try:
         db = sqlite3.connect(draft, isolation_level="DEFERRED")
         try:
-            db.execute("PRAGMA journal_mode=WAL")
             make_tables(db)
+            db.execute("PRAGMA journal_mode=WAL")  # not before: on a full disk the tables would stay in the draft's log
         finally:
             db.close()
         os.rename(draft, path)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from multiprocessing import active_children
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -20,6 +21,7 @@ from reliability.signals import alive
 STUCK = """
 import os, sys
 sys.path.insert(0, "tests")
+from multiprocessing import active_children
 from pathlib import Path
 from runs import finish, make_run, predictor
 from anchorscope.testing import WeightPredictor
@@ -73,3 +75,20 @@ def test_a_model_that_cannot_travel_is_named() -> None:
     model.lock = __import__("threading").Lock()  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r"cannot travel to worker processes .*lock.*use --workers 1"):
         [*make_run(model=model, workers=2).snapshots()]
+
+
+def test_an_interrupt_while_workers_start_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool has not taken note of the first one yet; at the end of the process it would be waited for."""
+    from loky.backend.process import LokyProcess
+
+    start = LokyProcess.start
+
+    def interrupted(self: LokyProcess) -> None:
+        start(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LokyProcess, "start", interrupted)
+    before = {*active_children()}
+    with pytest.raises(KeyboardInterrupt):
+        [*make_run(workers=2).snapshots()]
+    wait_until(lambda: {*active_children()} <= before, seconds=5)
