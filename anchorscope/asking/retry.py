@@ -5,11 +5,11 @@ A retrying predictor stands around another one and answers as it does. A call th
 Python raises for a mistake in code (TypeError, KeyError …) get a second try only; most say the same again.
 
 A batch that does not fit into memory, or is too large for a server (413), is halved, and so are all after it. One that
-fails three times is asked for in halves, and calls stay smaller for a while (``batch_size.py``): what was answered is kept, and
-what failed is asked again. A predictor that says itself which texts failed (``SomeFailedError``) is asked about these alone.
-After as many failures in a row as there are tries, halving goes on down to the text at fault, which the error then names;
-where every text fails, it says so of the model instead. A bad answer (NaN, a row too few) is never asked for again nor
-repaired: a model that gives one cannot be trusted with the next.
+fails three times is asked for in halves, and calls stay smaller for a while (``batch_size.py``): what was answered is
+kept, and what failed is asked again. A predictor that says itself which texts failed (``SomeFailedError``) is asked
+about these alone. After as many failures in a row as there are tries, halving goes on down to the text at fault, which
+the error then names; where every text fails, it says so of the model instead. A bad answer (NaN, a row too few) is
+never asked for again nor repaired: a model that gives one cannot be trusted with the next.
 
 With a ``timeout``, a call is made in a thread of its own. Python cannot end it: a call that takes too long is left
 behind, and goes on using what it uses until it returns or the process ends.
@@ -107,7 +107,7 @@ class RetryingPredictor:
         self.labels = tuple(predictor.labels)
         self.fingerprint = predictor.fingerprint
         self.has_probabilities = predictor.has_probabilities
-        self._size = BatchSize(batch_size)
+        self._size = BatchSize(batch_size or getattr(predictor, "at_once", None))
         self.n_probed: int = getattr(predictor, "n_probed", 0)  # texts that it took to find the labels
         self.n_retries = 0
         self.meter = Meter()

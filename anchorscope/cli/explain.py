@@ -25,6 +25,7 @@ from anchorscope.cli.watch import hidden_words, print_table, say, show_kept, wai
 from anchorscope.errors import InputError, ModelError
 from anchorscope.estimate import estimate
 from anchorscope.explainer import Explainer
+from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.report.local import local_table
 from anchorscope.report.table import counted
 from anchorscope.result import Result
@@ -36,7 +37,7 @@ from anchorscope.types import Perturbator, Predictor
 
 OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle", "device"),
-    *("model_tries", "model_timeout", "batch_size", "text_column"),
+    *("model_tries", "model_timeout", "batch_size", "text_column", *REMOTE),
     *("perturbator", "preset", "score", "seed"),
     *(OF_A_TEST := ("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill")),
     *("bank_pairs", "bank_draw", "top_n", "condition"),

@@ -29,12 +29,14 @@ from anchorscope.errors import InputError, ModelFileError
 from anchorscope.files import is_path_of_folder
 from anchorscope.predictors.adapt import adapted
 from anchorscope.predictors.options import ModelOptions
+from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.types import Predictor
 
 __all__ = ["as_predictor", "load_predictor"]
 
 PREDICTORS = MappingProxyType(
     {
+        "http": "anchorscope.predictors.remote.model:from_url",
         "huggingface": "anchorscope.predictors.huggingface:from_folder",
         "module": "anchorscope.predictors.adapt:from_module",
         "pickle": "anchorscope.predictors.files:from_pickle",
@@ -47,7 +49,7 @@ SUFFIXES = MappingProxyType({".skops": "skops", ".pkl": "pickle", ".pickle": "pi
 """The kind of a file, by its ending."""
 
 KINDS = (
-    "a .skops file, a Hugging Face folder on this machine, module:attribute, "
+    "a .skops file, a Hugging Face folder on this machine, module:attribute, http(s)://…, "
     f"or with --allow-pickle a pickle ({', '.join(end for end, kind in SUFFIXES.items() if kind == 'pickle')})"
 )
 
@@ -69,11 +71,13 @@ def load_predictor(
     allow_pickle: bool = False,
     device: str = "cpu",
     text_column: str | None = None,
+    remote: RemoteOptions | None = None,
 ) -> Predictor:
     """The Predictor for a model as the command line names it.
 
     reviews.skops             nothing is loaded unless each type in it is known to be safe or in ``trust``
     models/bert               a Hugging Face folder, with its weights as safetensors; computes on ``device``
+    https://host/predict      a model behind HTTP, asked as ``remote`` says
     my_models:classifier      any object that ``as_predictor`` takes; the current folder is on the path
     old.joblib                a pickle (.pkl, .pickle, .joblib): refused unless ``allow_pickle``, as it can run any code
     kind:argument             a kind by its name, be it one that another package adds
@@ -81,8 +85,15 @@ def load_predictor(
     kind, argument = _kind(spec)
     if trust and kind != "skops":
         raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
+    if remote is not None and kind != "http":
+        raise InputError(f"{spec!r} is no model behind HTTP, and options of one were given; leave them out.")
     options = ModelOptions(
-        labels=labels, trust=trust, allow_pickle=allow_pickle, device=device, text_column=text_column
+        labels=labels,
+        trust=trust,
+        allow_pickle=allow_pickle,
+        device=device,
+        text_column=text_column,
+        remote=remote,
     )
     read: Any = registry.resolve("predictor", kind)
     try:
@@ -97,6 +108,8 @@ def load_predictor(
 
 def _kind(spec: str) -> tuple[str, str]:
     """The kind of a model, and what its reader takes."""
+    if re.match(r"https?://", spec):
+        return "http", spec
     try:
         path = Path(spec).expanduser()
         is_folder = is_path_of_folder(path)

@@ -19,8 +19,8 @@ Where its rows name their labels (``named_rows.py``) they need not be given: the
 >>> FunctionPredictor(lambda texts: [{"calm": 0.75, "loud": 0.25} for text in texts], None).labels
 ('calm', 'loud')
 
-Where a function asks a service text by text, it can put the exception of a text in place of its row: only such texts are
-asked about again.
+Where a function asks a service text by text, it can put the exception of a text in place of its row: only such texts
+are asked about again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.answers import Columns, answered, brief, one_hot
-from anchorscope.errors import InputError, ModelError, ModelFileError, SomeFailedError
+from anchorscope.asking.retry import Retry
+from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, SomeFailedError
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.named_rows import are_named, in_columns, labels_named
@@ -44,7 +45,7 @@ PROBE = ("A first text.", "Another text, to see what comes back.")
 class FunctionPredictor:
     """A function ``list[str] -> (texts, labels)``, or ``list[str] -> label names``; ``labels`` in column order.
 
-    ``n_probed`` texts were asked about to find the labels.
+    ``n_probed`` texts were asked about to find the labels; ``at_once`` texts are best asked about together.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class FunctionPredictor:
         *,
         name: str | None = None,
         fingerprint: str | None = None,
+        at_once: int | None = None,
     ) -> None:
         self.function = function
+        self.at_once = at_once
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self.n_probed = 0 if labels is not None else len(PROBE)
         own = _own_labels(function, self.name) if labels is None else None
@@ -101,7 +104,9 @@ class FunctionPredictor:
 def _own_labels(function: Callable[[list[str]], Any], name: str) -> tuple[str, ...] | None:
     """The labels that the function's answers name, if they do."""
     try:
-        answer = function(list(PROBE))
+        answer = _probed(function)
+    except AnchorscopeError as error:
+        raise InputError(str(error)) from error
     except Exception as error:
         raise ModelFileError(
             f"The labels of {name} are not known, and it fails when asked about two texts ({brief(error)}); make it "
@@ -115,6 +120,21 @@ def _own_labels(function: Callable[[list[str]], Any], name: str) -> tuple[str, .
             "labels=['negative', 'positive'], or --labels negative,positive."
         )
     return labels_named(answer)
+
+
+def _probed(function: Callable[[list[str]], Any]) -> Any:
+    """What a function answers about two texts; where it fails as services do, after some tries."""
+    retry = Retry()
+    attempt = 0
+    while True:
+        attempt += 1
+        answer = function(list(PROBE))
+        failed = _failed(answer, PROBE)
+        if not failed:
+            return answer
+        if attempt >= retry.tries:
+            raise answer[failed[0]]
+        retry.sleep(retry.wait(attempt, answer[failed[0]]))
 
 
 def _failed(answer: Any, texts: Sequence[str]) -> list[int]:

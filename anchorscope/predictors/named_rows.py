@@ -20,12 +20,17 @@ from anchorscope.errors import ModelError
 
 
 def labels_named(answer: Any) -> tuple[str, ...] | None:
-    """The labels that an answer names, in the order of its first row; None where it names none."""
+    """The labels that an answer names; None where it names none.
+
+    Those of a dict come in its order, those of a list of scores (the best first, mostly) in that of the alphabet.
+    """
     columns = getattr(answer, "columns", None)
     if columns is not None and all(isinstance(name, str) for name in columns):
         return tuple(columns)
-    rows = [named for named in map(_named, _rows(answer)) if named is not None]
-    return tuple(rows[0]) if rows else None
+    for row in _rows(answer):
+        if (named := _named(row)) is not None:
+            return tuple(named) if isinstance(row, Mapping) else tuple(sorted(named))
+    return None
 
 
 def are_named(answer: Any) -> bool:
@@ -58,7 +63,8 @@ def _is_scored(part: Any) -> bool:
 def _in_order(row: Mapping[str, Any] | None, text: str, labels: Sequence[str]) -> list[Any]:
     if row is None:
         raise ModelError(
-            f"The model's row for {shortened(text)} names no labels, and others do; answer all of them alike.", text=text
+            f"The model's row for {shortened(text)} names no labels, and others do; answer all of them alike.",
+            text=text,
         )
     if {*row} != {*labels}:
         raise ModelError(
