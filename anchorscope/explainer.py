@@ -16,6 +16,7 @@ from typing import Any
 
 from anchorscope import registry
 from anchorscope.asking.budget import Budget
+from anchorscope.asking.kept_answers import kept_for
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import DocumentsError, InputError
 from anchorscope.local import LocalExplanation, explain_document, tested_positions
@@ -50,6 +51,7 @@ class Explainer:
     ``perturbator``  a Perturbator, or None for the one that suits the documents
     ``settings``     further settings by name, such as ``{"delta": 0.2}``; they go before the preset's
     ``backend``      where the work is done, by name; ``workers`` processes share it
+    ``cache``        whether answers are kept from run to run: None keeps those of models in files and behind HTTP
     ``retry``        how often and how long a model that fails is tried again
     ``keep_texts``   False keeps the texts of the documents, perturbed or not, out of the run folder
     """
@@ -71,6 +73,7 @@ class Explainer:
         workers: int = 1,
         max_seconds: float | None = None,
         max_model_calls: int | None = None,
+        cache: bool | None = None,
         retry: Retry | None = None,
         keep_texts: bool = True,
     ) -> None:
@@ -88,6 +91,7 @@ class Explainer:
         self.workers = workers
         self.max_seconds = max_seconds
         self.max_model_calls = max_model_calls
+        self.cache = cache
         self.retry = retry
         self.keep_texts = keep_texts
 
@@ -148,7 +152,8 @@ class Explainer:
             raise InputError(f"retry must be a Retry, not {in_a_line(self.retry)}.")
         if isinstance(predictor, RetryingPredictor) and self.retry is None and self.batch_size is None:
             return predictor
-        return RetryingPredictor(predictor, self.retry or Retry(), batch_size=self.batch_size)
+        kept = kept_for(predictor, self.cache)
+        return RetryingPredictor(predictor, self.retry or Retry(), batch_size=self.batch_size, kept=kept)
 
     def _by_hand(self) -> dict[str, Any]:
         """The settings that go before the preset's."""

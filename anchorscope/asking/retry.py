@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from anchorscope.asking.answers import Columns, answered, brief, shortened
 from anchorscope.asking.batch_size import BatchSize
 from anchorscope.asking.budget import Meter
+from anchorscope.asking.kept_answers import KeptAnswers
 from anchorscope.asking.process import process_as_it_was
 from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError
 from anchorscope.types import BeginningPredictor, Predictor, Spelled
@@ -98,7 +99,9 @@ _CHANCES = random.Random()
 class RetryingPredictor:
     """A predictor around another: the same name, labels and answers, tried again where it fails."""
 
-    def __init__(self, predictor: Predictor, retry: Retry, *, batch_size: int | None = None) -> None:
+    def __init__(
+        self, predictor: Predictor, retry: Retry, *, batch_size: int | None = None, kept: KeptAnswers | None = None
+    ) -> None:
         if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
             raise InputError(f"batch_size must be a whole number of at least 1, or None, not {batch_size!r}.")
         self.predictor = predictor
@@ -111,6 +114,7 @@ class RetryingPredictor:
         self.n_probed: int = getattr(predictor, "n_probed", 0)  # texts that it took to find the labels
         self.n_retries = 0
         self.meter = Meter()
+        self.kept = kept
         self._columns = Columns()
         if isinstance(predictor, BeginningPredictor) and retry.timeout is None:
             self.begin = partial(self._begin, predictor)
@@ -118,15 +122,32 @@ class RetryingPredictor:
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels); in pieces, where one call does not take all texts."""
         rows = np.empty((len(texts), len(self.labels)))
-        due = np.arange(len(texts))
+        due = self._due(texts, rows)
         n_failed = 0  # calls in a row in which nothing was answered
         while len(due):
             some = due[: self._size.now(len(due))]
             found, n_failed = self._try([texts[number] for number in some.tolist()], n_failed)
             rows[some[found.places]] = found.rows
             due = np.concatenate([np.delete(some, found.places), due[len(some) :]])
-        self.has_probabilities = self.predictor.has_probabilities  # some know after their first answer
+        self._learn_kind()
         return rows
+
+    def _due(self, texts: Sequence[str], rows: NDArray[np.float64]) -> NDArray[np.intp]:
+        """The texts whose answers are not kept, by their places; the rows of the others are put into theirs."""
+        found = self.kept.find(texts) if self.kept else {}
+        for place, row in found.items():
+            rows[place] = row
+        return np.array([place for place in range(len(texts)) if place not in found], np.intp)
+
+    def _learn_kind(self) -> None:
+        """Some know after their first answer whether they give probabilities; kept answers know it from then."""
+        self.has_probabilities = self.predictor.has_probabilities
+        if self.kept and self.kept.has_probabilities is not None:
+            self.has_probabilities = self.kept.has_probabilities
+
+    def _keep(self, texts: Sequence[str], rows: NDArray[np.float64]) -> None:
+        if self.kept:
+            self.kept.keep(texts, rows, self.predictor.has_probabilities)
 
     def _try(self, texts: list[str], n_failed: int) -> tuple[_Found, int]:
         """One call: what it answers, if anything, and how many in a row have answered nothing by now."""
@@ -157,7 +178,9 @@ class RetryingPredictor:
     def _answered_in_part(self, texts: list[str], error: ModelError) -> _Found:
         if not isinstance(error, SomeFailedError) or len(error.failed) >= len(texts):
             return self._nothing()
-        return _Found(sorted({*range(len(texts))} - {*error.failed}), error.rows)
+        places = sorted({*range(len(texts))} - {*error.failed})
+        self._keep([texts[place] for place in places], error.rows)
+        return _Found(places, error.rows)
 
     def _nothing(self) -> _Found:
         return _Found([], np.empty((0, len(self.labels))))
@@ -167,7 +190,7 @@ class RetryingPredictor:
 
         So are more texts than the memory holds.
         """
-        if not self._size.holds(len(texts)):
+        if not self._size.holds(len(texts)) or (self.kept and self.kept.is_used):
             return lambda: self.predict(texts)
         self.meter.pass_on(len(texts))
         try:
@@ -207,7 +230,12 @@ class RetryingPredictor:
                 f"The model's labels were {', '.join(self.labels)} and are now {', '.join(self.predictor.labels)}: "
                 "its earlier answers mean something else; start afresh with a model that does not change."
             )
-        return answered(call, texts, self.labels, self._columns)
+        start = time.perf_counter()
+        rows = answered(call, texts, self.labels, self._columns)
+        if self.kept:
+            self.kept.timed(len(texts), time.perf_counter() - start)
+            self._keep(texts, rows)
+        return rows
 
     def _call(self, texts: list[str]) -> Any:
         self.meter.pass_on(len(texts))

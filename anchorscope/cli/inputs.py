@@ -10,6 +10,7 @@ from typing import Any
 
 from anchorscope import registry
 from anchorscope.asking.budget import Budget
+from anchorscope.asking.kept_answers import LIMIT, KeptAnswers, kept_for
 from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
 from anchorscope.cli.watch import say
 from anchorscope.errors import InputError, UnknownNameError
@@ -66,10 +67,15 @@ def given_predictor(given: Mapping[str, Any]) -> Predictor:
     options = chosen(given, ("trust", "allow_pickle", "device", "text_column"))
     if remote := given_remote(given):
         predictor = load_predictor(given["model"], labels=labels, remote=remote, **options)
-        return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES)))
+        return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES)), kept=given_cache(given, predictor))
     predictor = load_predictor(given["model"], labels=labels, **options)
     retry = Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout"))
-    return RetryingPredictor(predictor, retry, **chosen(given, ("batch_size",)))
+    return RetryingPredictor(predictor, retry, **chosen(given, ("batch_size",)), kept=given_cache(given, predictor))
+
+
+def given_cache(given: Mapping[str, Any], predictor: Predictor) -> KeptAnswers | None:
+    """Where the model's answers are kept from run to run, if they are."""
+    return kept_for(predictor, given.get("cache"), given.get("cache_size", LIMIT))
 
 
 def given_remote(given: Mapping[str, Any]) -> RemoteOptions | None:
@@ -137,7 +143,7 @@ def given_run(
         settings,
         folder=folder,
         resume="resume" in given,
-        **chosen(given, ("backend", "workers")),
+        **chosen(given, ("backend", "workers", "price_per_1000")),
         budget=budget,
         training_texts=training,
         sources=sources,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
+from anchorscope.asking.kept_answers import LIMIT as LIMIT_MB
 from anchorscope.predictors.remote.forms import FORMS
 from anchorscope.predictors.remote.options import CONCURRENCY, KEY_VARIABLE
 from anchorscope.settings import Settings
@@ -115,6 +116,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--perturbator", metavar="P", help=PLUGS["perturbator"])
     add_remote(parser)
+    add_cache(parser)
 
 
 def add_remote(parser: argparse.ArgumentParser) -> None:
@@ -137,6 +139,22 @@ def add_remote(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--key-header", metavar="NAME", help="the header that it is sent in (Authorization)")
     group.add_argument(
         "--concurrency", type=above_zero(int), metavar="N", help=f"requests in flight, at most ({CONCURRENCY})"
+    )
+
+
+def add_cache(parser: argparse.ArgumentParser) -> None:
+    """Whether answers are kept from run to run."""
+    group = parser.add_argument_group(
+        "kept answers", "Answers of models behind HTTP, and of slow ones in files, are kept for all runs; no texts are."
+    )
+    either = group.add_mutually_exclusive_group()
+    either.add_argument("--cache", action="store_true", help="keep those of any model: of your function, too")
+    either.add_argument("--no-cache", action="store_false", dest="cache", help="keep none, and use none that are kept")
+    group.add_argument(
+        "--cache-size",
+        type=above_zero(float),
+        metavar="MB",
+        help=f"beyond so many megabytes the oldest go ({LIMIT_MB})",
     )
 
 
@@ -214,6 +232,9 @@ def add_budgets(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--max-seconds", type=above_zero(float), metavar="S", help="end after so long with what is known"
     )
     group.add_argument("--max-model-calls", type=above_zero(int), metavar="TEXTS", help="end after so many texts")
+    group.add_argument(
+        "--price-per-1000", type=above_zero(float), metavar="X", help="what 1,000 texts for the model cost, to be told"
+    )
     group.add_argument("--backend", metavar="B", help=PLUGS["backend"])
     group.add_argument("--workers", type=above_zero(int), metavar="N", help="processes that share the work (1)")
     return group

@@ -10,7 +10,7 @@ from typing import Any
 from anchorscope.errors import ModelFileError
 from anchorscope.predictors.adapt import adapted, put_current_folder_on_path
 from anchorscope.predictors.options import ModelOptions
-from anchorscope.predictors.scikit import read_pickle, read_skops
+from anchorscope.predictors.scikit import ScikitPredictor, read_pickle, read_skops
 from anchorscope.types import Predictor
 
 
@@ -20,7 +20,10 @@ def from_skops(path: str, options: ModelOptions) -> Predictor:
     if options.trust:
         _put_current_folder_last()
     data = _contents(file)
-    return _adapted(read_skops(data, file.name, options.trust), file, data, options)
+    predictor = _adapted(read_skops(data, file.name, options.trust), file, data, options)
+    if isinstance(predictor, ScikitPredictor):
+        predictor.is_fully_fingerprinted = not options.trust
+    return predictor
 
 
 def from_pickle(path: str, options: ModelOptions) -> Predictor:

@@ -59,6 +59,8 @@ class FunctionPredictor:
     ) -> None:
         self.function = function
         self.at_once = at_once
+        self.is_remote = bool(getattr(function, "is_remote", False))
+        self.is_fully_fingerprinted = self.is_remote
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self.n_probed = 0 if labels is not None else len(PROBE)
         own = _own_labels(function, self.name) if labels is None else None

@@ -55,6 +55,7 @@ class ScikitPredictor:
         self.has_probabilities = hasattr(model, "predict_proba")
         self._columns = Columns()
         self._text_column = column_read(model, text_column, self.name)
+        self.is_fully_fingerprinted = False  # a class of one's own may change; a .skops file of known types cannot
         self.fingerprint = fingerprint or of_object(model)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
