@@ -88,7 +88,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     """What explains itself, and what disturbs it."""
     group = parser.add_argument_group("model")
     group.add_argument(
-        "--model", metavar="M", help="a .skops file, a Hugging Face folder, module:attribute, or http(s)://…"
+        "--model", metavar="M", help="a .skops or .onnx file, a Hugging Face folder, module:attribute, http(s)://…"
     )
     group.add_argument("--labels", metavar="A,B", dest="names", help="names for the model's labels, in its order")
     group.add_argument(

@@ -38,6 +38,7 @@ PREDICTORS = MappingProxyType(
     {
         "http": "anchorscope.predictors.remote.model:from_url",
         "huggingface": "anchorscope.predictors.huggingface:from_folder",
+        "onnx": "anchorscope.predictors.onnx_file:from_onnx",
         "module": "anchorscope.predictors.adapt:from_module",
         "pickle": "anchorscope.predictors.files:from_pickle",
         "skops": "anchorscope.predictors.files:from_skops",
@@ -45,11 +46,14 @@ PREDICTORS = MappingProxyType(
 )
 """Kinds of models; each is called with what stands behind the colon, and ``ModelOptions``."""
 
-SUFFIXES = MappingProxyType({".skops": "skops", ".pkl": "pickle", ".pickle": "pickle", ".joblib": "pickle"})
+SUFFIXES = MappingProxyType(
+    {".skops": "skops", ".onnx": "onnx", ".pkl": "pickle", ".pickle": "pickle", ".joblib": "pickle"}
+)
 """The kind of a file, by its ending."""
 
 KINDS = (
-    "a .skops file, a Hugging Face folder on this machine, module:attribute, http(s)://…, "
+    "a .skops file, an .onnx file with its tokenizer.json beside it, a Hugging Face folder on this machine, "
+    "module:attribute, http(s)://…, "
     f"or with --allow-pickle a pickle ({', '.join(end for end, kind in SUFFIXES.items() if kind == 'pickle')})"
 )
 
@@ -76,6 +80,7 @@ def load_predictor(
     """The Predictor for a model as the command line names it.
 
     reviews.skops             nothing is loaded unless each type in it is known to be safe or in ``trust``
+    models/model.onnx         with its tokenizer.json beside it
     models/bert               a Hugging Face folder, with its weights as safetensors; computes on ``device``
     https://host/predict      a model behind HTTP, asked as ``remote`` says
     my_models:classifier      any object that ``as_predictor`` takes; the current folder is on the path
@@ -122,11 +127,6 @@ def _kind(spec: str) -> tuple[str, str]:
         return "huggingface", spec
     if suffix in SUFFIXES:
         return SUFFIXES[suffix], spec
-    if suffix == ".onnx":
-        raise ModelFileError(
-            f"{path.name!r} is an ONNX file, which does not say how texts become its inputs or what its outputs mean; "
-            "wrap it in a function from texts to probabilities and name that: module:function."
-        )
     name, colon, argument = spec.partition(":")
     if colon and name in registry.names("predictor"):
         return name, argument

@@ -2,7 +2,12 @@
 
 The model must read raw texts: a pipeline of a vectoriser and a classifier. One that was fitted on a table (a
 ``ColumnTransformer`` at its beginning) gets a table with the texts in the column that it knows. Its labels are its
-``classes_``, as strings. A model with ``predict`` alone (LinearSVC) knows only labels and answers rows with a single 1.
+``classes_``, as strings.
+
+A model with a ``decision_function`` and no probabilities (LinearSVC, RidgeClassifier) is read through it: a softmax of
+the margins, for two labels 1 / (1 + exp(-margin)). That is a number between 0 and 1 which rises with the margin, not a
+probability that came true so often; a margin of 1 reads as 0.73. It is told when the model is loaded. A model with
+``predict`` alone knows only labels and answers rows with a single 1.
 
 >>> class Shouting:
 ...     classes_ = ["calm", "loud"]
@@ -52,7 +57,13 @@ class ScikitPredictor:
         self.name = name or _class_name(model)
         self.classes = _classes(model)
         self.labels = chosen_labels(self.classes, labels, self.name)
-        self.has_probabilities = hasattr(model, "predict_proba")
+        self._has_margins = _has_margins(model)
+        self.has_probabilities = hasattr(model, "predict_proba") or self._has_margins
+        if self._has_margins:
+            log.warning(
+                "%s gives no probabilities: a softmax of its margins stands for them, which is not calibrated.",
+                self.name,
+            )
         self._columns = Columns()
         self._text_column = column_read(model, text_column, self.name)
         self.is_fully_fingerprinted = False  # a class of one's own may change; a .skops file of known types cannot
@@ -68,6 +79,8 @@ class ScikitPredictor:
                 f"The model's classes were {', '.join(self.classes or ())} and are now {', '.join(now or ())}; "
                 "start afresh with a model that does not change."
             )
+        if self._has_margins:
+            return softmax_of_margins(self._asked(self.model.decision_function, texts))
         if self.has_probabilities:
             return self._asked(self.model.predict_proba, texts)
         names = [str(name) for name in self._asked(self.model.predict, texts)]
@@ -90,6 +103,27 @@ class ScikitPredictor:
                 f"({brief(error)}); fit a pipeline with a vectoriser: "
                 f"make_pipeline(TfidfVectorizer(), {_class_name(self.model)}())."
             ) from error
+
+
+def softmax_of_margins(margins: Any) -> NDArray[np.float64]:
+    """Rows that rise with the margins (texts,) of the second of two labels, or (texts, labels) of more.
+
+    >>> softmax_of_margins([0.0, 1.0]).round(2).tolist()
+    [[0.5, 0.5], [0.27, 0.73]]
+    """
+    values = np.asarray(margins, np.float64)
+    if values.ndim == 1:
+        values = np.stack([-values / 2, values / 2], axis=1)
+    raised = np.exp(values - values.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def _has_margins(model: Any) -> bool:
+    """Whether a model has no probabilities but a margin a label."""
+    steps = getattr(model, "steps", None)
+    last = steps[-1][1] if steps else model
+    one_a_label = getattr(last, "decision_function_shape", "ovr") == "ovr"
+    return hasattr(model, "decision_function") and not hasattr(model, "predict_proba") and one_a_label
 
 
 def column_read(model: Any, text_column: str | None, name: str) -> str | None:

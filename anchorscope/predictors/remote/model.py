@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from anchorscope.asking.batches import batches
 from anchorscope.errors import AnchorscopeError, InputError, ModelError
+from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.optional import needed
@@ -69,7 +70,7 @@ class RemoteModel:
 
     def __call__(self, texts: list[str]) -> list[Any]:
         """A row a text, or the exception with which asking about it failed."""
-        requests = list(batches(texts, self._texts_a_request))
+        requests = list(batches([*map(well_formed, texts)], self._texts_a_request))
         found = self._traffic.all_answers(requests, self._send)
         rows: list[Any] = []
         for request, answer in zip(requests, found):
