@@ -29,7 +29,7 @@ from reliability.tables import ROOT, Study, options
 
 TEXTS = ("a great film", "a bad film", "great great cast", "bad plot", "so great so bad", "film and cast", "a plot")
 MODEL = ("--model", "reliability.models:keywords", "--labels", "no,yes")
-PLAIN = ("--perturbator", "corpus", "--min-occurrences", "1", "-q")
+PLAIN = ("--preset", "banzhaf", "--perturbator", "corpus", "--min-occurrences", "1", "-q")
 EXPLAIN = ("explain", "good.csv", *MODEL, *PLAIN)
 PACK: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 

@@ -42,7 +42,19 @@ MEMORY = 8 << 30
 
 TEXTS = ("a great film", "a bad film", "great great cast", "bad plot", "so great so bad", "film and cast", "a plot")
 MODEL = ("--model", "reliability.models:keywords", "--labels", "no,yes")
-EXPLAIN = ("--perturbator", "corpus", "--min-occurrences", "1", "--stop-words", "none", "--round-size", "3", "-q")
+EXPLAIN = (
+    "--preset",
+    "banzhaf",
+    "--perturbator",
+    "corpus",
+    "--min-occurrences",
+    "1",
+    "--stop-words",
+    "none",
+    "--round-size",
+    "3",
+    "-q",
+)
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "top": ("top", "RUN"),

@@ -78,6 +78,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     live.start()
+    wait_until(lambda: server.started)
     base, _, token = address.partition("/?token=")
     yield Site(base, token, model)
     model.wait.set()
