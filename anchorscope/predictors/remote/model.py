@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -88,9 +89,12 @@ class RemoteModel:
             if isinstance(body, str):
                 plain = {"content-type": "text/plain; charset=utf-8"}
                 sent = body.encode("utf-8", "replace")
-                response = await client.post(self._url, content=sent, headers=plain)
+                asked = client.post(self._url, content=sent, headers=plain)
             else:
-                response = await client.post(self._url, json=body)
+                asked = client.post(self._url, json=body)
+            response = await asyncio.wait_for(asked, self._options.timeout)
+        except asyncio.TimeoutError:
+            raise RemoteFailure(f"no answer within {self._options.timeout:g} seconds") from None
         except httpx.TransportError as error:
             raise self._failure(error) from None  # what it holds may hold the key
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
@@ -120,8 +124,6 @@ class RemoteModel:
         import httpx
 
         told = f"{type(error).__name__} {error}".strip()
-        if isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout):
-            return RemoteFailure(f"no answer within {self._options.timeout:g} seconds")
         if isinstance(error, httpx.ConnectError) and not self._has_answered:
             return ModelError(
                 f"{self.where} cannot be reached ({told}); is the server running, and are host, port and certificate "
@@ -143,7 +145,8 @@ class RemoteModel:
             name = self._options.key_header
             headers[name] = f"Bearer {secret}" if name.lower() == "authorization" else secret
         try:
-            client = httpx.AsyncClient(headers=headers, timeout=self._options.timeout, verify=self._certificates)
+            # One limit of time for a request, set where it is sent: httpx would set one for each of its steps.
+            client = httpx.AsyncClient(headers=headers, timeout=None, verify=self._certificates)
         except (UnicodeError, ValueError):
             raise ModelError(
                 f"The key in the environment variable {self._options.key_variable} cannot be sent in a header; "
