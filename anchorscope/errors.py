@@ -10,6 +10,7 @@
     ├── StorageError            what was found cannot be written down: the disk is full, or fails
     └── ModelError              the model answered with something that is no prediction
         └── ModelFailedError    the model raised instead of answering, again and again
+            └── SomeFailedError it raised for some of the texts, and answered the others
 
 The command line exits with 2 on an InputError and on a ModelError or StorageError before the first snapshot, with 1 on
 one later in the run.
@@ -17,8 +18,9 @@ one later in the run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 
 class AnchorscopeError(Exception):
@@ -101,3 +103,15 @@ class ModelFailedError(ModelError):
 
     def __init__(self, message: str, *, text: str | None = None) -> None:
         super().__init__(message, text=text, somewhere=text is None)
+
+
+class SomeFailedError(ModelFailedError):
+    """The model raised for the texts number ``failed``; ``rows`` are its answers about the others, in their order.
+
+    Raised by a predictor that asks about texts one by one or a few at a time, so that only these are asked again.
+    """
+
+    def __init__(self, message: str, failed: Sequence[int] = (), rows: Any = None) -> None:
+        super().__init__(message)
+        self.failed = failed
+        self.rows = rows

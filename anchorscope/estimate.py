@@ -67,15 +67,23 @@ class Estimate:
     own_seconds: float
     measured_on: int
     at_most: bool
+    price_per_1000: float | None = None
+
+    @property
+    def price(self) -> float | None:
+        """What the texts for the model cost, if that is known."""
+        return None if self.price_per_1000 is None else self.predictor_texts * self.price_per_1000 / 1000
 
     @property
     def seconds(self) -> float:
         """All of the time."""
         return self.predictor_seconds + self.perturbator_seconds + self.own_seconds
 
-    def to_dict(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {**asdict(self), "seconds": self.seconds}
+        values = {**asdict(self), "seconds": self.seconds}
+        rate = values.pop("price_per_1000")
+        return values if rate is None else {**values, "price_per_1000": rate, "price": self.price}
 
     def to_text(self) -> str:
         """The same as a table for people."""
@@ -93,12 +101,21 @@ class Estimate:
         total = timedelta(seconds=round(self.seconds))
         bound = "at most: " if self.at_most else ""
         lines.append(f"{'time':20}{total!s:>14}  {bound}model {model}, perturbator {perturbator}, rest {own}")
+        if self.price is not None:
+            remark = f"{bound}at {self.price_per_1000:g} per 1,000 texts; kept answers are free"
+            lines.append(f"{'price':20}{self.price:>14,.2f}  {remark}")
         measured = f"Times are measured on one text to warm up and one batch of {self.measured_on} texts"
         return "\n".join([*lines, f"{measured}; large batches are often faster."])
 
 
 def estimate(
-    documents: Documents, predictor: Predictor, perturbator: Perturbator | None, settings: Settings, *, workers: int = 1
+    documents: Documents,
+    predictor: Predictor,
+    perturbator: Perturbator | None,
+    settings: Settings,
+    *,
+    workers: int = 1,
+    price_per_1000: float | None = None,
 ) -> Estimate:
     """What explaining the documents would take; asks the model about one batch."""
     check_labels(predictor.labels, settings)
@@ -130,6 +147,7 @@ def estimate(
         own_seconds=OWN_SECONDS * n_samples / workers,
         measured_on=len(some),
         at_most=settings.strategy == "race",
+        price_per_1000=price_per_1000,
     )
 
 

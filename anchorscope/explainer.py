@@ -16,6 +16,7 @@ from typing import Any
 
 from anchorscope import registry
 from anchorscope.asking.budget import Budget
+from anchorscope.asking.kept_answers import kept_for
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import DocumentsError, InputError
 from anchorscope.local import LocalExplanation, explain_document, tested_positions
@@ -45,11 +46,14 @@ class Explainer:
     """Explains one model. What it was given is stored as it is; what it computes is in the results.
 
     ``model``        anything with ``predict_proba``, a Hugging Face pipeline, a function, or a Predictor
-    ``labels``       the names of a function's columns, in their order
+    ``labels``       the names of a function's columns, in their order, where its rows do not name them
+    ``text_column``  where a model that was fitted on a table finds its texts
+    ``batch_size``   texts a call of the model, at most; None is as many as there are
     ``only``         the labels to explain; all of them if None
     ``perturbator``  a Perturbator, or None for the one that suits the documents
     ``settings``     further settings by name, such as ``{"delta": 0.2}``; they go before the preset's
     ``backend``      where the work is done, by name; ``workers`` processes share it
+    ``cache``        whether answers are kept from run to run: None keeps those of models in files and behind HTTP
     ``retry``        how often and how long a model that fails is tried again
     ``keep_texts``   False keeps the texts of the documents, perturbed or not, out of the run folder
     """
@@ -61,6 +65,8 @@ class Explainer:
         top_k: int = 20,
         random_state: int = 0,
         labels: Sequence[str] | None = None,
+        text_column: str | None = None,
+        batch_size: int | None = None,
         only: Sequence[str] | None = None,
         perturbator: Perturbator | None = None,
         preset: str = "fast",
@@ -69,6 +75,7 @@ class Explainer:
         workers: int = 1,
         max_seconds: float | None = None,
         max_model_calls: int | None = None,
+        cache: bool | None = None,
         retry: Retry | None = None,
         keep_texts: bool = True,
     ) -> None:
@@ -76,6 +83,8 @@ class Explainer:
         self.top_k = top_k
         self.random_state = random_state
         self.labels = labels
+        self.text_column = text_column
+        self.batch_size = batch_size
         self.only = only
         self.perturbator = perturbator
         self.preset = preset
@@ -84,6 +93,7 @@ class Explainer:
         self.workers = workers
         self.max_seconds = max_seconds
         self.max_model_calls = max_model_calls
+        self.cache = cache
         self.retry = retry
         self.keep_texts = keep_texts
 
@@ -142,12 +152,13 @@ class Explainer:
         return explain_document(text, predictor, score, settings.tau, kinds)
 
     def _predictor(self) -> Predictor:
-        predictor = as_predictor(self.model, labels=self.labels)
+        predictor = as_predictor(self.model, labels=self.labels, text_column=self.text_column)
         if not isinstance(self.retry, Retry | None):
             raise InputError(f"retry must be a Retry, not {in_a_line(self.retry)}.")
-        if isinstance(predictor, RetryingPredictor) and self.retry is None:
+        if isinstance(predictor, RetryingPredictor) and self.retry is None and self.batch_size is None:
             return predictor
-        return RetryingPredictor(predictor, self.retry or Retry())
+        kept = kept_for(predictor, self.cache)
+        return RetryingPredictor(predictor, self.retry or Retry(), batch_size=self.batch_size, kept=kept)
 
     def _by_hand(self) -> dict[str, Any]:
         """The settings that go before the preset's."""

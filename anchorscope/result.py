@@ -47,6 +47,7 @@ class Result:
     model: Mapping[str, str]
     perturbator: Mapping[str, str]
     versions: Mapping[str, str]
+    price: float | None = None
 
     def __getitem__(self, label: str) -> Explanation:
         if label not in self.explanations:
@@ -68,6 +69,7 @@ class Result:
             "model": dict(self.model),
             "perturbator": dict(self.perturbator),
             "versions": dict(self.versions),
+            **({} if self.price is None else {"price": self.price}),
         }
 
     def to_json(self) -> str:
@@ -109,6 +111,7 @@ class Result:
                     "usable": _typed(values["documents"]["usable"], int),
                     "skipped": {reason: _typed(n, int) for reason, n in values["documents"]["skipped"].items()},
                 },
+                price=_number(values["price"]) if "price" in values else None,
                 **{part: _names(values[part]) for part in ("model", "perturbator", "versions")},
             )
         except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:

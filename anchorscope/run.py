@@ -96,6 +96,7 @@ class Run:
         training_texts: Sequence[str] | None = None,
         sources: Mapping[str, str] | None = None,
         keep_texts: bool = True,
+        price_per_1000: float | None = None,
     ) -> None:
         self._documents = documents
         self._predictor = (
@@ -111,6 +112,7 @@ class Run:
         self._sources = dict(sources or {})
         self._folder = folder
         self._keep_texts = keep_texts
+        self._price_per_1000 = price_per_1000
         self._last: Snapshot | None = None
         self._n_asked = 0  # texts that predicting the documents took, tries that failed included
         self._finished = False
@@ -169,6 +171,9 @@ class Run:
             },
             model={"name": self._predictor.name, "sha256": self._predictor.fingerprint},
             perturbator=self._perturbator_identity(),
+            price=None
+            if self._price_per_1000 is None
+            else self._last.cost.predictor_texts * self._price_per_1000 / 1000,
             versions={
                 "anchorscope": version("anchorscope"),
                 "python": platform.python_version(),
@@ -279,7 +284,7 @@ class Run:
             {start, min(start + PROBE, len(chosen)), *range(start, len(chosen), PREDICTED_AT_ONCE), len(chosen)}
         )
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
-        self._n_asked = int(journal.meta().get("asked", 0)) if journal else 0
+        self._n_asked = self._predictor.n_probed + (int(journal.meta().get("asked", 0)) if journal else 0)
         for begin, end in pairwise(edges):
             rows = self._predicted(chosen[begin:end])
             if journal:

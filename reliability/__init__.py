@@ -6,3 +6,7 @@
 
 Real parts throughout: the command line in processes of its own, the demo's film reviews, a scikit-learn classifier.
 """
+
+import os
+
+os.environ.setdefault("ANCHORSCOPE_CACHE", "off")  # what is measured is asked, not found

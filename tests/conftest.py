@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import HealthCheck, settings
+
+os.environ["ANCHORSCOPE_CACHE"] = "off"  # tests that keep answers name a folder of their own
 
 settings.register_profile(
     "anchorscope",

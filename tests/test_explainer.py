@@ -67,7 +67,14 @@ def test_the_constructor_stores_what_it_is_given() -> None:
     settings, perturbator = {"delta": 0.2}, MaskTokenPerturbator()
     given = {"top_k": 3, "random_state": 7, "labels": ["a", "b"], "only": ["a"], "perturbator": perturbator}
     given |= {"preset": "paper", "settings": settings, "workers": 2, "max_seconds": 1.0, "max_model_calls": 9}
-    given |= {"backend": "local", "retry": Retry(tries=3), "keep_texts": False}
+    given |= {
+        "backend": "local",
+        "retry": Retry(tries=3),
+        "keep_texts": False,
+        "cache": False,
+        "batch_size": 8,
+        "text_column": "text",
+    }
     made = Explainer("no model yet", **given)
     assert set(given) | {"model"} == set(inspect.signature(Explainer.__init__).parameters) - {"self"}
     assert all(getattr(made, name) is value for name, value in given.items())

@@ -289,6 +289,50 @@ class TestFunctions:
         assert np.array_equal(by_method.predict(TEXTS), model.predict_proba(TEXTS))
 
 
+class LabelsOnly:
+    """A fitted model of which nothing but the predictions is known."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.classes_ = model.classes_
+
+    def predict(self, texts: list[str]) -> Any:
+        return self.model.predict(texts)
+
+
+class TestTables:
+    def model(self, *columns: str) -> Any:
+        import pandas
+        from sklearn.compose import ColumnTransformer
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+
+        table = pandas.DataFrame(dict.fromkeys(columns, TEXTS))
+        first = ColumnTransformer([("words", TfidfVectorizer(), columns[0])])
+        return make_pipeline(first, LogisticRegression()).fit(table, ["a", "b"] * 3)
+
+    def test_the_only_column_needs_no_name(self) -> None:
+        import pandas
+
+        model = self.model("review")
+        expected = model.predict_proba(pandas.DataFrame({"review": TEXTS}))
+        assert np.array_equal(as_predictor(model).predict(TEXTS), expected)
+
+    def test_one_of_several_is_named(self) -> None:
+        model = self.model("review", "title")
+        with pytest.raises(InputError, match=r"columns review, title; say which .* --text-column review"):
+            as_predictor(model)
+        assert np.array_equal(
+            as_predictor(model, text_column="review").predict(TEXTS),
+            self.model("review").predict_proba(__import__("pandas").DataFrame({"review": TEXTS})),
+        )
+
+    def test_a_model_that_reads_more_than_the_texts_says_so(self) -> None:
+        with pytest.raises(ModelError, match=r"cannot read a table of the one column 'title' .*columns are missing"):
+            as_predictor(self.model("review", "title"), text_column="title").predict(TEXTS)
+
+
 class TestScikit:
     def test_it_answers_what_the_model_answers(self) -> None:
         model = text_pipeline()
@@ -301,10 +345,28 @@ class TestScikit:
         )
         assert np.array_equal(predictor.predict(TEXTS), model.predict_proba(TEXTS))
 
-    def test_label_only_models(self) -> None:
+    def test_margins_stand_for_probabilities_and_that_is_told(self, caplog: pytest.LogCaptureFixture) -> None:
+        """Two labels: 1 / (1 + exp(-margin)) for the second."""
         from sklearn.svm import LinearSVC
 
         model = text_pipeline(LinearSVC())
+        predictor = as_predictor(model)
+        assert np.allclose(predictor.predict(TEXTS)[:, 1], 1 / (1 + np.exp(-model.decision_function(TEXTS))))
+        assert (
+            predictor.has_probabilities and "LinearSVC gives no probabilities: a softmax of its margins" in caplog.text
+        )
+
+    def test_margins_of_three_labels_keep_what_the_model_predicts(self) -> None:
+        from sklearn.svm import LinearSVC
+
+        model = text_pipeline(LinearSVC()).fit(TEXTS, [1, 0, 1, 0, 0, 2])
+        rows = as_predictor(model).predict(TEXTS)
+        assert rows.shape == (6, 3) and np.array_equal(rows.argmax(axis=1), model.predict(TEXTS))
+
+    def test_label_only_models(self) -> None:
+        from sklearn.svm import LinearSVC
+
+        model = LabelsOnly(text_pipeline(LinearSVC()))
         predictor = as_predictor(model, labels=["down", "up"])
         assert predictor.has_probabilities is False
         assert [["bad", "good"][row.argmax()] for row in predictor.predict(TEXTS)] == list(model.predict(TEXTS))
@@ -742,9 +804,9 @@ class TestKinds:
     @pytest.mark.parametrize(
         ("spec", "sentence"),
         [
-            ("model.xyz", "'model.xyz' is a model of an unknown kind; a model is a .skops file, a Hugging Face folder"),
+            ("model.xyz", "'model.xyz' is a model of an unknown kind; a model is a .skops file, an .onnx file"),
             ("nowhere/bert", "There is no model 'nowhere/bert' here; a model is a .skops file"),
-            ("https://example.org/predict", "There is no model 'https://example.org/predict' here"),
+            ("ftp://example.org/predict", "There is no model 'ftp://example.org/predict' here"),
             ("nowhere.skops", "The model file 'nowhere.skops' cannot be read: No such file"),
             ("nowhere.pkl", "The model file 'nowhere.pkl' cannot be read: No such file"),
         ],

@@ -4,10 +4,12 @@ A retrying predictor stands around another one and answers as it does. A call th
 0.4 … seconds, and later where the error says so itself (``retry_after``, or a response's Retry-After). Errors that
 Python raises for a mistake in code (TypeError, KeyError …) get a second try only; most say the same again.
 
-A batch that does not fit into memory is halved, and so are all after it. A batch that keeps failing is halved as well,
-down to the text at fault, which the error then names; where every text fails, it says so of the model instead. A bad
-answer (NaN, a row too few) is never asked for again nor repaired: a model that gives one cannot be trusted with the
-next.
+A batch that does not fit into memory, or is too large for a server (413), is halved, and so are all after it. One that
+fails three times is asked for in halves, and calls stay smaller for a while (``batch_size.py``): what was answered is
+kept, and what failed is asked again. A predictor that says itself which texts failed (``SomeFailedError``) is asked
+about these alone. After as many failures in a row as there are tries, halving goes on down to the text at fault, which
+the error then names; where every text fails, it says so of the model instead. A bad answer (NaN, a row too few) is
+never asked for again nor repaired: a model that gives one cannot be trusted with the next.
 
 With a ``timeout``, a call is made in a thread of its own. Python cannot end it: a call that takes too long is left
 behind, and goes on using what it uses until it returns or the process ends.
@@ -16,6 +18,7 @@ behind, and goes on using what it uses until it returns or the process ends.
 from __future__ import annotations
 
 import logging
+import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,9 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.answers import Columns, answered, brief, shortened
+from anchorscope.asking.batch_size import BatchSize
 from anchorscope.asking.budget import Meter
+from anchorscope.asking.kept_answers import KeptAnswers
 from anchorscope.asking.process import process_as_it_was
-from anchorscope.errors import InputError, ModelError, ModelFailedError
+from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError
 from anchorscope.types import BeginningPredictor, LimitedPredictor, Predictor, Spelled
 
 log = logging.getLogger(__name__)
@@ -47,6 +52,9 @@ MISTAKES = (
 
 MISTAKE_TRIES = 2
 
+FAILURES_TO_HALVE = 3
+"""After so many failures in a row, calls get smaller. At 20% failing calls, one in 125 fails so often by chance."""
+
 LONGEST_ASKED = 600.0
 """A model that asks to be left alone for longer than this is not waited for."""
 
@@ -56,11 +64,15 @@ SPOKEN_OF = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a call is tried in all, what is waited in between, and after how long a call has failed."""
+    """How often a call is tried in all, what is waited in between, and after how long a call has failed.
+
+    Waits are longer by a random share of up to ``jitter``, so that many who were refused do not all come back at once.
+    """
 
     tries: int = TRIES
     first_wait: float = 0.1
     longest_wait: float = 30.0
+    jitter: float = 0.25
     timeout: float | None = None
     sleep: Callable[[float], None] = time.sleep
 
@@ -77,41 +89,101 @@ class Retry:
     def wait(self, attempt: int, error: BaseException | None) -> float:
         """The seconds between failure number ``attempt`` and the next try."""
         backoff = min(self.longest_wait, self.first_wait * 2.0 ** (attempt - 1))
-        return max(backoff, asked_wait(error))
+        return max(backoff, asked_wait(error)) * (1 + self.jitter * _CHANCES.random())
+
+
+_CHANCES = random.Random()
+"""Of the waits alone: no result depends on it."""
 
 
 class RetryingPredictor:
     """A predictor around another: the same name, labels and answers, tried again where it fails."""
 
-    def __init__(self, predictor: Predictor, retry: Retry) -> None:
+    def __init__(
+        self, predictor: Predictor, retry: Retry, *, batch_size: int | None = None, kept: KeptAnswers | None = None
+    ) -> None:
+        if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
+            raise InputError(f"batch_size must be a whole number of at least 1, or None, not {batch_size!r}.")
         self.predictor = predictor
         self._retry = retry
         self.name = predictor.name
         self.labels = tuple(predictor.labels)
         self.fingerprint = predictor.fingerprint
         self.has_probabilities = predictor.has_probabilities
-        self._at_once: int | None = None
+        self._size = BatchSize(batch_size or getattr(predictor, "at_once", None))
+        self.n_probed: int = getattr(predictor, "n_probed", 0)  # texts that it took to find the labels
         self.n_retries = 0
         self.meter = Meter()
+        self.kept = kept
         self._columns = Columns()
         if isinstance(predictor, BeginningPredictor) and retry.timeout is None:
             self.begin = partial(self._begin, predictor)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Probabilities (texts, labels); in pieces, once a batch was too large for the memory."""
-        rows = [np.empty((0, len(self.labels)))]
-        start = 0
-        while start < len(texts):
-            some = list(texts[start : start + (self._at_once or len(texts))])
-            try:
-                rows.append(self._answer(some))
-            except _TooLargeError:
-                self._at_once = len(some) // 2
-                log.info("%s ran out of memory on %d texts; on with %d at once", self.name, len(some), self._at_once)
-            else:
-                start += len(some)
-        self.has_probabilities = self.predictor.has_probabilities  # some know after their first answer
-        return np.concatenate(rows)
+        """Probabilities (texts, labels); in pieces, where one call does not take all texts."""
+        rows = np.empty((len(texts), len(self.labels)))
+        due = self._due(texts, rows)
+        n_failed = 0  # calls in a row in which nothing was answered
+        while len(due):
+            some = due[: self._size.now(len(due))]
+            found, n_failed = self._try([texts[number] for number in some.tolist()], n_failed)
+            rows[some[found.places]] = found.rows
+            due = np.concatenate([np.delete(some, found.places), due[len(some) :]])
+        self._learn_kind()
+        return rows
+
+    def _due(self, texts: Sequence[str], rows: NDArray[np.float64]) -> NDArray[np.intp]:
+        """The texts whose answers are not kept, by their places; the rows of the others are put into theirs."""
+        found = self.kept.find(texts) if self.kept else {}
+        for place, row in found.items():
+            rows[place] = row
+        return np.array([place for place in range(len(texts)) if place not in found], np.intp)
+
+    def _learn_kind(self) -> None:
+        """Some know after their first answer whether they give probabilities; kept answers know it from then."""
+        self.has_probabilities = self.predictor.has_probabilities
+        if self.kept and self.kept.has_probabilities is not None:
+            self.has_probabilities = self.kept.has_probabilities
+
+    def _keep(self, texts: Sequence[str], rows: NDArray[np.float64]) -> None:
+        if self.kept:
+            self.kept.keep(texts, rows, self.predictor.has_probabilities)
+
+    def _try(self, texts: list[str], n_failed: int) -> tuple[_Found, int]:
+        """One call: what it answers, if anything, and how many in a row have answered nothing by now."""
+        try:
+            rows = self._ask(texts, self._call)
+        except ModelError as error:
+            return self._failed(texts, error, n_failed)
+        self._size.went_well(len(texts))
+        return _Found(range(len(texts)), rows), 0
+
+    def _failed(self, texts: list[str], error: ModelError, n_failed: int) -> tuple[_Found, int]:
+        """What is still found where a call fails: some rows, after a wait; or those of its halves in the end."""
+        cause = error.__cause__
+        if is_too_large(cause) and len(texts) > 1:
+            now = self._size.too_large(len(texts))
+            log.info("%s cannot take %d texts at once; on with %d", self.name, len(texts), now)
+            return self._nothing(), n_failed
+        found = self._answered_in_part(texts, error)
+        n_failed = 1 if len(found.places) else n_failed + 1
+        if not isinstance(error, ModelFailedError) or n_failed >= self._retry.tries_after(cause):
+            rows = self._divide(texts, error, n_failed)
+            return _Found(range(len(texts)), rows), 0
+        self._pause(n_failed, error)
+        if n_failed % FAILURES_TO_HALVE == 0:
+            self._size.failed(len(texts))
+        return found, n_failed
+
+    def _answered_in_part(self, texts: list[str], error: ModelError) -> _Found:
+        if not isinstance(error, SomeFailedError) or len(error.failed) >= len(texts):
+            return self._nothing()
+        places = sorted({*range(len(texts))} - {*error.failed})
+        self._keep([texts[place] for place in places], error.rows)
+        return _Found(places, error.rows)
+
+    def _nothing(self) -> _Found:
+        return _Found([], np.empty((0, len(self.labels))))
 
     def visible(self, texts: Sequence[str]) -> NDArray[np.int64] | None:
         """Where what the model reads of each text begins and ends, in characters, (texts, 2); None if it says nothing.
@@ -139,7 +211,7 @@ class RetryingPredictor:
 
         So are more texts than the memory holds.
         """
-        if self._at_once is not None and len(texts) > self._at_once:
+        if not self._size.holds(len(texts)) or (self.kept and self.kept.is_used):
             return lambda: self.predict(texts)
         self.meter.pass_on(len(texts))
         try:
@@ -156,20 +228,6 @@ class RetryingPredictor:
                 return self._divide(list(texts), error, 1)
 
         return answer
-
-    def _answer(self, texts: list[str]) -> NDArray[np.float64]:
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return self._ask(texts, self._call)
-            except ModelError as error:
-                cause = error.__cause__
-                if is_out_of_memory(cause) and len(texts) > 1:
-                    raise _TooLargeError from error
-                if not isinstance(error, ModelFailedError) or attempt >= self._retry.tries_after(cause):
-                    return self._divide(texts, error, attempt)
-                self._pause(attempt, error)
 
     def _pause(self, attempt: int, error: ModelError) -> None:
         wait = self._retry.wait(attempt, error.__cause__)
@@ -193,7 +251,12 @@ class RetryingPredictor:
                 f"The model's labels were {', '.join(self.labels)} and are now {', '.join(self.predictor.labels)}: "
                 "its earlier answers mean something else; start afresh with a model that does not change."
             )
-        return answered(call, texts, self.labels, self._columns)
+        start = time.perf_counter()
+        rows = answered(call, texts, self.labels, self._columns)
+        if self.kept:
+            self.kept.timed(len(texts), time.perf_counter() - start)
+            self._keep(texts, rows)
+        return rows
 
     def _call(self, texts: list[str]) -> Any:
         self.meter.pass_on(len(texts))
@@ -223,7 +286,7 @@ class RetryingPredictor:
         rows = []
         for half in (texts[: len(texts) // 2], texts[len(texts) // 2 :]):
             try:
-                rows.append(self._ask_twice(half))
+                rows.append(self._ask_again(half))
             except ModelFailedError as error:
                 if error.text is not None:
                     raise
@@ -235,7 +298,7 @@ class RetryingPredictor:
         while len(texts) > 1:
             for half in (texts[: len(texts) // 2], texts[len(texts) // 2 :]):
                 try:
-                    self._ask_twice(half)
+                    self._ask_again(half)
                 except ModelError as error:
                     if error.text is not None:
                         return error
@@ -245,19 +308,21 @@ class RetryingPredictor:
                 return None
         return None
 
-    def _ask_twice(self, texts: list[str]) -> NDArray[np.float64]:
-        """Two tries, without a wait; of a single text the error names it."""
-        try:
+    def _ask_again(self, texts: list[str]) -> NDArray[np.float64]:
+        """Two tries, without a wait; a single text gets as many as there are, as it is blamed in the end."""
+        attempt = 0
+        while True:
+            attempt += 1
             try:
                 return self._ask(texts, self._call)
-            except ModelFailedError:
-                return self._ask(texts, self._call)
-        except ModelError as error:
-            raise (_named(error, texts[0]) if len(texts) == 1 else error) from error.__cause__
+            except ModelError as error:
+                tries = 2 if len(texts) > 1 else max(2, self._retry.tries_after(error.__cause__))
+                if not isinstance(error, ModelFailedError) or attempt >= tries:
+                    raise (_named(error, texts[0]) if len(texts) == 1 else error) from error.__cause__
 
     def _answers(self, text: str) -> bool:
         try:
-            self._ask_twice([text])
+            self._ask_again([text])
         except ModelError:
             return False
         return True
@@ -296,8 +361,25 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     )
 
 
-class _TooLargeError(Exception):
-    """A batch does not fit into memory."""
+def is_too_large(error: BaseException | None) -> bool:
+    """Whether a call held too much at once: for the memory, or for a server, which says so with the status 413.
+
+    >>> error = ConnectionError("413 Payload Too Large")
+    >>> error.code = 413
+    >>> is_too_large(error)
+    True
+    """
+    holders = (error, getattr(error, "response", None))
+    statuses = {getattr(holder, name, None) for holder in holders for name in ("code", "status", "status_code")}
+    return 413 in statuses or is_out_of_memory(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Some rows, and the places of their texts in what was asked."""
+
+    places: Sequence[int]
+    rows: NDArray[np.float64]
 
 
 def _named(error: ModelError, text: str) -> ModelError:

@@ -25,6 +25,7 @@ from anchorscope.cli.watch import hidden_words, print_table, say, show_kept, wai
 from anchorscope.errors import InputError, ModelError
 from anchorscope.estimate import estimate
 from anchorscope.explainer import Explainer
+from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.report.local import local_table
 from anchorscope.report.table import counted
 from anchorscope.result import Result
@@ -36,7 +37,7 @@ from anchorscope.types import Perturbator, Predictor
 
 OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle", "device"),
-    *("model_tries", "model_timeout"),
+    *("model_tries", "model_timeout", "batch_size", "text_column", "cache", "cache_size", *REMOTE),
     *("perturbator", "preset", "score", "seed"),
     *(OF_A_TEST := ("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill")),
     *("bank_pairs", "bank_draw", "top_n", "condition", "terms"),
@@ -87,7 +88,8 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         documents = given_documents(given)
         texts = [document.text for document in documents.documents]
         training = given_training(given)
-        predictor = given_predictor(given)
+        # What a dry run measures is the model, not how quickly a kept answer is found.
+        predictor = given_predictor({**given, "cache": False} if "dry_run" in given else given)
         perturbator = given_perturbator(given, texts, settings)
     if "dry_run" in given:
         return _dry_run(given, output, documents, predictor, perturbator, settings)
@@ -155,7 +157,14 @@ def _dry_run(
 ) -> int:
 
     try:
-        found = estimate(documents, predictor, perturbator, settings, workers=given.get("workers", 1))
+        found = estimate(
+            documents,
+            predictor,
+            perturbator,
+            settings,
+            workers=given.get("workers", 1),
+            price_per_1000=given.get("price_per_1000"),
+        )
     except ModelError as error:
         raise InputError(str(error)) from error
     print(json.dumps(found.to_dict()) if "json" in given else found.to_text(), file=output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from anchorscope import registry
 from anchorscope.asking.budget import Budget
+from anchorscope.asking.kept_answers import LIMIT, KeptAnswers, kept_for
 from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
 from anchorscope.cli.watch import say
 from anchorscope.errors import InputError, UnknownNameError
@@ -16,6 +18,8 @@ from anchorscope.files import refuse_foreign
 from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import load_predictor
+from anchorscope.predictors.remote.options import NAMES as REMOTE
+from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.report.page import FILE as REPORT
 from anchorscope.report.page import is_report
 from anchorscope.run import Run, refuse_existing
@@ -60,8 +64,30 @@ def given_predictor(given: Mapping[str, Any]) -> Predictor:
     if "model" not in given:
         raise InputError("Name the model to explain: --model M.")
     labels = given["names"].split(",") if "names" in given else None
-    predictor = load_predictor(given["model"], labels=labels, **chosen(given, ("trust", "allow_pickle", "device")))
-    return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout")))
+    options = chosen(given, ("trust", "allow_pickle", "device", "text_column"))
+    if remote := given_remote(given):
+        predictor = load_predictor(given["model"], labels=labels, remote=remote, **options)
+        return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES)), kept=given_cache(given, predictor))
+    predictor = load_predictor(given["model"], labels=labels, **options)
+    retry = Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout"))
+    return RetryingPredictor(predictor, retry, **chosen(given, ("batch_size",)), kept=given_cache(given, predictor))
+
+
+def given_cache(given: Mapping[str, Any], predictor: Predictor) -> KeptAnswers | None:
+    """Where the model's answers are kept from run to run, if they are."""
+    return kept_for(predictor, given.get("cache"), given.get("cache_size", LIMIT))
+
+
+def given_remote(given: Mapping[str, Any]) -> RemoteOptions | None:
+    """How a model behind HTTP is asked, if that is what --model names."""
+    options = chosen(given, REMOTE)
+    if re.match(r"https?://", given["model"]):
+        if "model_timeout" in given:
+            options["timeout"] = given["model_timeout"]
+        return RemoteOptions(**options, **chosen(given, ("batch_size",)))
+    if options:
+        raise InputError(f"--{next(iter(options)).replace('_', '-')} belongs to a model behind HTTP: leave it out.")
+    return None
 
 
 def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator | None:
@@ -117,7 +143,7 @@ def given_run(
         settings,
         folder=folder,
         resume="resume" in given,
-        **chosen(given, ("backend", "workers")),
+        **chosen(given, ("backend", "workers", "price_per_1000")),
         budget=budget,
         training_texts=training,
         sources=sources,

@@ -15,6 +15,9 @@ from pathlib import Path
 
 from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
+from anchorscope.asking.kept_answers import LIMIT as LIMIT_MB
+from anchorscope.predictors.remote.forms import FORMS
+from anchorscope.predictors.remote.options import CONCURRENCY, KEY_VARIABLE
 from anchorscope.settings import Settings
 from anchorscope.text.rule import KINDS
 from anchorscope.text.unpack import LIMIT
@@ -64,7 +67,9 @@ def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="F",
         help="csv, tsv, jsonl, parquet or txt (by the file's name; standard input is guessed)",
     )
-    group.add_argument("--text-column", metavar="NAME", help="the column with the texts (text)")
+    group.add_argument(
+        "--text-column", metavar="NAME", help="the column with the texts, also of a model that reads tables (text)"
+    )
     group.add_argument("--label-column", metavar="NAME", help="a column of true labels, kept with the run")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
     group.add_argument("--clean", metavar="HOW", help="none, or tweets: as the paper cleans them (none)")
@@ -83,7 +88,9 @@ def add_max_unpacked(group: argparse._ArgumentGroup) -> None:
 def add_model(parser: argparse.ArgumentParser) -> None:
     """What explains itself, and what disturbs it."""
     group = parser.add_argument_group("model")
-    group.add_argument("--model", metavar="M", help="a .skops file, a Hugging Face folder, or module:attribute")
+    group.add_argument(
+        "--model", metavar="M", help="a .skops or .onnx file, a Hugging Face folder, module:attribute, http(s)://…"
+    )
     group.add_argument("--labels", metavar="A,B", dest="names", help="names for the model's labels, in its order")
     group.add_argument(
         "--trust", action="append", metavar="TYPE", help="a type that a .skops file may hold (repeatable)"
@@ -92,6 +99,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--allow-pickle",
         action="store_true",
         help="read a pickled model: whoever made the file can then do on this machine whatever you can",
+    )
+    group.add_argument(
+        "--batch-size", type=above_zero(int), metavar="N", help="texts a call of the model, at most (all there are)"
     )
     group.add_argument(
         "--model-tries", type=above_zero(int), metavar="N", help="how often a failing call of the model is made (8)"
@@ -106,6 +116,47 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--device", type=a_device, metavar="D", help="where Hugging Face models compute: cpu, or cuda (cpu)"
     )
     group.add_argument("--perturbator", metavar="P", help=PLUGS["perturbator"])
+    add_remote(parser)
+    add_cache(parser)
+
+
+def add_remote(parser: argparse.ArgumentParser) -> None:
+    """How a server is asked."""
+    group = parser.add_argument_group("model behind HTTP", "docs/your-model.md has an example of each form.")
+    group.add_argument("--api", metavar="FORM", help="how the server is spoken to: " + ", ".join(FORMS))
+    group.add_argument(
+        "--request", metavar="JSON", help='a form of your own: "{texts}" stands for a list of texts, {text} for one'
+    )
+    group.add_argument("--answer", metavar="PATH", help="where the rows are in its answer: predictions[*].scores")
+    group.add_argument("--api-model", metavar="NAME", help="the language model that the server is to use")
+    group.add_argument("--prompt", metavar="TEXT", help="what a language model is told to do")
+    group.add_argument(
+        "--votes", type=above_zero(int), metavar="N", help="answers a text, where there are no log-probabilities"
+    )
+    group.add_argument("--api-input", metavar="NAME", help="the name of a KServe model's input (text)")
+    group.add_argument(
+        "--key-variable", metavar="NAME", help=f"the environment variable that holds the key ({KEY_VARIABLE})"
+    )
+    group.add_argument("--key-header", metavar="NAME", help="the header that it is sent in (Authorization)")
+    group.add_argument(
+        "--concurrency", type=above_zero(int), metavar="N", help=f"requests in flight, at most ({CONCURRENCY})"
+    )
+
+
+def add_cache(parser: argparse.ArgumentParser) -> None:
+    """Whether answers are kept from run to run."""
+    group = parser.add_argument_group(
+        "kept answers", "Answers of models behind HTTP, and of slow ones in files, are kept for all runs; no texts are."
+    )
+    either = group.add_mutually_exclusive_group()
+    either.add_argument("--cache", action="store_true", help="keep those of any model: of your function, too")
+    either.add_argument("--no-cache", action="store_false", dest="cache", help="keep none, and use none that are kept")
+    group.add_argument(
+        "--cache-size",
+        type=above_zero(float),
+        metavar="MB",
+        help=f"beyond so many megabytes the oldest go ({LIMIT_MB})",
+    )
 
 
 def add_view(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -188,6 +239,9 @@ def add_budgets(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--max-seconds", type=above_zero(float), metavar="S", help="end after so long with what is known"
     )
     group.add_argument("--max-model-calls", type=above_zero(int), metavar="TEXTS", help="end after so many texts")
+    group.add_argument(
+        "--price-per-1000", type=above_zero(float), metavar="X", help="what 1,000 texts for the model cost, to be told"
+    )
     group.add_argument("--backend", metavar="B", help=PLUGS["backend"])
     group.add_argument("--workers", type=above_zero(int), metavar="N", help="processes that share the work (1)")
     return group

@@ -148,8 +148,8 @@ def _reporters(given: Mapping[str, Any], output: TextIO, first: str) -> list[Rep
         return chosen
     console = Console(stderr=True, highlight=False)
     if console.is_terminal and not console.is_dumb_terminal and not (chosen and output.isatty()):
-        return [*chosen, LiveTable(console, first)]
-    return [*chosen, ProgressLines(sys.stderr)]
+        return [*chosen, LiveTable(console, first, price_per_1000=given.get("price_per_1000"))]
+    return [*chosen, ProgressLines(sys.stderr, price_per_1000=given.get("price_per_1000"))]
 
 
 def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: bool) -> list[str]:
@@ -160,7 +160,8 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
         f"{'Interrupted after' if interrupted else 'Done in'} {clock(cost.seconds)}: "
         f"{counted(result.documents['usable'], 'document')}, {counted(cost.tests, 'test')}, "
         + (f"{counted(cost.samples, 'sample')}, " if cost.samples else "")
-        + f"{counted(cost.predictor_texts, 'text')} for the model."
+        + f"{counted(cost.predictor_texts, 'text')} for the model"
+        + (f", {result.price:,.2f} to be paid for them." if result.price is not None else ".")
     ]
     told += [f"Left out: {counted(n, 'document')} ({reason})." for reason, n in skipped.items()]
     if unseen := result.documents.get("unseen"):

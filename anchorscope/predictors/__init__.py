@@ -29,13 +29,16 @@ from anchorscope.errors import InputError, ModelFileError
 from anchorscope.files import is_path_of_folder
 from anchorscope.predictors.adapt import adapted
 from anchorscope.predictors.options import ModelOptions
+from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.types import Predictor
 
 __all__ = ["as_predictor", "load_predictor"]
 
 PREDICTORS = MappingProxyType(
     {
+        "http": "anchorscope.predictors.remote.model:from_url",
         "huggingface": "anchorscope.predictors.huggingface:from_folder",
+        "onnx": "anchorscope.predictors.onnx_file:from_onnx",
         "module": "anchorscope.predictors.adapt:from_module",
         "pickle": "anchorscope.predictors.files:from_pickle",
         "skops": "anchorscope.predictors.files:from_skops",
@@ -43,22 +46,25 @@ PREDICTORS = MappingProxyType(
 )
 """Kinds of models; each is called with what stands behind the colon, and ``ModelOptions``."""
 
-SUFFIXES = MappingProxyType({".skops": "skops", ".pkl": "pickle", ".pickle": "pickle", ".joblib": "pickle"})
+SUFFIXES = MappingProxyType(
+    {".skops": "skops", ".onnx": "onnx", ".pkl": "pickle", ".pickle": "pickle", ".joblib": "pickle"}
+)
 """The kind of a file, by its ending."""
 
 KINDS = (
-    "a .skops file, a Hugging Face folder on this machine, module:attribute, "
+    "a .skops file, an .onnx file with its tokenizer.json beside it, a Hugging Face folder on this machine, "
+    "module:attribute, http(s)://…, "
     f"or with --allow-pickle a pickle ({', '.join(end for end, kind in SUFFIXES.items() if kind == 'pickle')})"
 )
 
 
-def as_predictor(model: Any, *, labels: Sequence[str] | None = None) -> Predictor:
+def as_predictor(model: Any, *, labels: Sequence[str] | None = None, text_column: str | None = None) -> Predictor:
     """The Predictor for a Python object; one that is a Predictor already comes back as it is.
 
-    ``labels`` are the names of the columns, in their order: needed for a function, which has none of its own; for
-    other models they are new names.
+    ``labels`` are the names of the columns, in their order: needed for a function whose rows do not name them; for
+    other models they are new names. ``text_column`` is where a model that was fitted on a table finds its texts.
     """
-    return adapted(model, labels)
+    return adapted(model, labels, text_column=text_column)
 
 
 def load_predictor(
@@ -68,11 +74,15 @@ def load_predictor(
     trust: Sequence[str] = (),
     allow_pickle: bool = False,
     device: str = "cpu",
+    text_column: str | None = None,
+    remote: RemoteOptions | None = None,
 ) -> Predictor:
     """The Predictor for a model as the command line names it.
 
     reviews.skops             nothing is loaded unless each type in it is known to be safe or in ``trust``
+    models/model.onnx         with its tokenizer.json beside it
     models/bert               a Hugging Face folder, with its weights as safetensors; computes on ``device``
+    https://host/predict      a model behind HTTP, asked as ``remote`` says
     my_models:classifier      any object that ``as_predictor`` takes; the current folder is on the path
     old.joblib                a pickle (.pkl, .pickle, .joblib): refused unless ``allow_pickle``, as it can run any code
     kind:argument             a kind by its name, be it one that another package adds
@@ -80,7 +90,16 @@ def load_predictor(
     kind, argument = _kind(spec)
     if trust and kind != "skops":
         raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
-    options = ModelOptions(labels=labels, trust=trust, allow_pickle=allow_pickle, device=device)
+    if remote is not None and kind != "http":
+        raise InputError(f"{spec!r} is no model behind HTTP, and options of one were given; leave them out.")
+    options = ModelOptions(
+        labels=labels,
+        trust=trust,
+        allow_pickle=allow_pickle,
+        device=device,
+        text_column=text_column,
+        remote=remote,
+    )
     read: Any = registry.resolve("predictor", kind)
     try:
         with process_as_it_was(spec):
@@ -94,6 +113,8 @@ def load_predictor(
 
 def _kind(spec: str) -> tuple[str, str]:
     """The kind of a model, and what its reader takes."""
+    if re.match(r"https?://", spec):
+        return "http", spec
     try:
         path = Path(spec).expanduser()
         is_folder = is_path_of_folder(path)
@@ -106,11 +127,6 @@ def _kind(spec: str) -> tuple[str, str]:
         return "huggingface", spec
     if suffix in SUFFIXES:
         return SUFFIXES[suffix], spec
-    if suffix == ".onnx":
-        raise ModelFileError(
-            f"{path.name!r} is an ONNX file, which does not say how texts become its inputs or what its outputs mean; "
-            "wrap it in a function from texts to probabilities and name that: module:function."
-        )
     name, colon, argument = spec.partition(":")
     if colon and name in registry.names("predictor"):
         return name, argument

@@ -18,9 +18,16 @@ from anchorscope.types import Predictor
 
 
 def adapted(
-    model: Any, labels: Sequence[str] | None, name: str | None = None, fingerprint: str | None = None
+    model: Any,
+    labels: Sequence[str] | None,
+    name: str | None = None,
+    fingerprint: str | None = None,
+    text_column: str | None = None,
 ) -> Predictor:
-    """The adapter for ``model``, under the name and fingerprint of the place that it was loaded from, if it was."""
+    """The adapter for ``model``, under the name and fingerprint of the place that it was loaded from, if it was.
+
+    ``text_column`` is read by models that were fitted on a table.
+    """
     if isinstance(model, type):
         raise InputError(f"{model.__name__} is a class and not a model; pass a fitted instance of it.")
     if isinstance(model, Predictor):
@@ -36,7 +43,7 @@ def adapted(
 
         return PipelinePredictor(model, labels, name=name, fingerprint=fingerprint)
     if hasattr(model, "predict_proba") or (hasattr(model, "predict") and hasattr(model, "classes_")):
-        return ScikitPredictor(model, labels, name=name, fingerprint=fingerprint)
+        return ScikitPredictor(model, labels, name=name, fingerprint=fingerprint, text_column=text_column)
     if callable(model):
         return FunctionPredictor(model, labels, name=name, fingerprint=fingerprint)
     raise InputError(
@@ -54,7 +61,7 @@ def from_module(spec: str, options: ModelOptions) -> Predictor:
         raise
     except Exception as error:
         raise ModelFileError(f"The module of {spec!r} fails when it is imported: {brief(error)}.") from error
-    return adapted(model, options.labels, spec)
+    return adapted(model, options.labels, spec, text_column=options.text_column)
 
 
 def _is_pipeline(model: Any) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from anchorscope.errors import ModelFileError
 from anchorscope.predictors.adapt import adapted, put_current_folder_on_path
 from anchorscope.predictors.options import ModelOptions
-from anchorscope.predictors.scikit import read_pickle, read_skops
+from anchorscope.predictors.scikit import ScikitPredictor, read_pickle, read_skops
 from anchorscope.types import Predictor
 
 
@@ -19,7 +20,10 @@ def from_skops(path: str, options: ModelOptions) -> Predictor:
     if options.trust:
         _put_current_folder_last()
     data = _contents(file)
-    return adapted(read_skops(data, file.name, options.trust), options.labels, file.name, sha256(data).hexdigest())
+    predictor = _adapted(read_skops(data, file.name, options.trust), file, data, options)
+    if isinstance(predictor, ScikitPredictor):
+        predictor.is_fully_fingerprinted = not options.trust
+    return predictor
 
 
 def from_pickle(path: str, options: ModelOptions) -> Predictor:
@@ -32,7 +36,11 @@ def from_pickle(path: str, options: ModelOptions) -> Predictor:
             "instead, or, if you trust the file as you would a program, add --allow-pickle."
         )
     _put_current_folder_last()
-    return adapted(read_pickle(data, file.name), options.labels, file.name, sha256(data).hexdigest())
+    return _adapted(read_pickle(data, file.name), file, data, options)
+
+
+def _adapted(model: Any, file: Path, data: bytes, options: ModelOptions) -> Predictor:
+    return adapted(model, options.labels, file.name, sha256(data).hexdigest(), options.text_column)
 
 
 def _put_current_folder_last() -> None:

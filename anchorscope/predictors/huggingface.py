@@ -59,6 +59,7 @@ class HuggingFacePredictor:
     """
 
     has_probabilities = True
+    is_fully_fingerprinted = True
 
     def __init__(
         self,

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from anchorscope.predictors.remote.options import RemoteOptions
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
     """``labels`` name the model's labels, ``trust`` types that a .skops file may hold, ``device`` is where it computes.
 
-    ``allow_pickle`` lets a file run code. A kind of model reads what it has a use for.
+    ``allow_pickle`` lets a file run code, ``text_column`` is where a model that reads tables finds its texts,
+    ``remote`` says how a server is asked. A kind of model reads what it has a use for.
     """
 
     labels: Sequence[str] | None = None
     trust: Sequence[str] = ()
     allow_pickle: bool = False
     device: str = "cpu"
+    text_column: str | None = None
+    remote: RemoteOptions | None = None

@@ -1,7 +1,13 @@
 """scikit-learn models, and everything else that has ``predict_proba``.
 
-The model must read raw texts: a pipeline of a vectoriser and a classifier. Its labels are its ``classes_``, as
-strings. A model with ``predict`` alone (LinearSVC) knows only labels and answers rows with a single 1.
+The model must read raw texts: a pipeline of a vectoriser and a classifier. One that was fitted on a table (a
+``ColumnTransformer`` at its beginning) gets a table with the texts in the column that it knows. Its labels are its
+``classes_``, as strings.
+
+A model with a ``decision_function`` and no probabilities (LinearSVC, RidgeClassifier) is read through it: a softmax of
+the margins, for two labels 1 / (1 + exp(-margin)). That is a number between 0 and 1 which rises with the margin, not a
+probability that came true so often; a margin of 1 reads as 0.73. It is told when the model is loaded. A model with
+``predict`` alone knows only labels and answers rows with a single 1.
 
 >>> class Shouting:
 ...     classes_ = ["calm", "loud"]
@@ -45,13 +51,22 @@ class ScikitPredictor:
         *,
         name: str | None = None,
         fingerprint: str | None = None,
+        text_column: str | None = None,
     ) -> None:
         self.model = model
         self.name = name or _class_name(model)
         self.classes = _classes(model)
         self.labels = chosen_labels(self.classes, labels, self.name)
-        self.has_probabilities = hasattr(model, "predict_proba")
+        self._has_margins = _has_margins(model)
+        self.has_probabilities = hasattr(model, "predict_proba") or self._has_margins
+        if self._has_margins:
+            log.warning(
+                "%s gives no probabilities: a softmax of its margins stands for them, which is not calibrated.",
+                self.name,
+            )
         self._columns = Columns()
+        self._text_column = column_read(model, text_column, self.name)
+        self.is_fully_fingerprinted = False  # a class of one's own may change; a .skops file of known types cannot
         self.fingerprint = fingerprint or of_object(model)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -64,6 +79,8 @@ class ScikitPredictor:
                 f"The model's classes were {', '.join(self.classes or ())} and are now {', '.join(now or ())}; "
                 "start afresh with a model that does not change."
             )
+        if self._has_margins:
+            return softmax_of_margins(self._asked(self.model.decision_function, texts))
         if self.has_probabilities:
             return self._asked(self.model.predict_proba, texts)
         names = [str(name) for name in self._asked(self.model.predict, texts)]
@@ -71,8 +88,13 @@ class ScikitPredictor:
 
     def _asked(self, ask: Callable[[list[str]], Any], texts: list[str]) -> Any:
         try:
-            return ask(texts)
+            return ask(texts if self._text_column is None else _table(self._text_column, texts))
         except Exception as error:
+            if self._text_column is not None:
+                raise ModelError(
+                    f"{self.name} cannot read a table of the one column {self._text_column!r} ({brief(error)}); pass a "
+                    "model that reads this column alone, or a function that fills in the others."
+                ) from error
             # What was fitted on a table knows its number of columns; what begins with a vectoriser does not.
             if not hasattr(self.model, "n_features_in_"):
                 raise
@@ -81,6 +103,47 @@ class ScikitPredictor:
                 f"({brief(error)}); fit a pipeline with a vectoriser: "
                 f"make_pipeline(TfidfVectorizer(), {_class_name(self.model)}())."
             ) from error
+
+
+def softmax_of_margins(margins: Any) -> NDArray[np.float64]:
+    """Rows that rise with the margins (texts,) of the second of two labels, or (texts, labels) of more.
+
+    >>> softmax_of_margins([0.0, 1.0]).round(2).tolist()
+    [[0.5, 0.5], [0.27, 0.73]]
+    """
+    values = np.asarray(margins, np.float64)
+    if values.ndim == 1:
+        values = np.stack([-values / 2, values / 2], axis=1)
+    raised = np.exp(values - values.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def _has_margins(model: Any) -> bool:
+    """Whether a model has no probabilities but a margin a label."""
+    steps = getattr(model, "steps", None)
+    last = steps[-1][1] if steps else model
+    one_a_label = getattr(last, "decision_function_shape", "ovr") == "ovr"
+    return hasattr(model, "decision_function") and not hasattr(model, "predict_proba") and one_a_label
+
+
+def column_read(model: Any, text_column: str | None, name: str) -> str | None:
+    """The column in which a model that was fitted on a table expects its texts; None where it reads texts.
+
+    A table has names where pandas made it; one with several columns needs to be told which of them holds the texts.
+    """
+    names = [str(column) for column in getattr(model, "feature_names_in_", ())]
+    if not names or text_column in names:
+        return text_column if names else None
+    if len(names) == 1:
+        return names[0]
+    raise InputError(
+        f"{name} was fitted on a table with the columns {', '.join(names)}; say which of them holds the texts: "
+        f"text_column={names[0]!r}, or --text-column {names[0]}."
+    )
+
+
+def _table(column: str, texts: list[str]) -> Any:
+    return needed("pandas", "pandas", "a model that reads tables").DataFrame({column: texts})
 
 
 def read_skops(data: bytes, name: str, trust: Sequence[str]) -> Any:

@@ -44,8 +44,9 @@ Ranks = dict[tuple[str, str], int]
 class Pace:
     """How fast a run goes, read from its snapshots; what an earlier, interrupted part took counts as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, price_per_1000: float | None = None) -> None:
         self._start = monotonic()
+        self._price_per_1000 = price_per_1000
         self._first: Cost | None = None
 
     def figures(self, snapshot: Snapshot) -> list[str]:
@@ -63,6 +64,8 @@ class Pace:
                 f"{texts / seconds:,.0f} texts/s",
                 f"at most {left} left" if _is_race(snapshot) else f"{left} left",
             ]
+        if self._price_per_1000 is not None:
+            told.append(f"{cost.predictor_texts * self._price_per_1000 / 1000:,.2f} to be paid")
         n_settled = sum(explanation.settled for explanation in snapshot.explanations.values())
         return [*told, f"{n_settled} of {len(snapshot.explanations)} settled"]
 
@@ -75,12 +78,12 @@ def live_table(stream: TextIO) -> LiveTable:
 class LiveTable:
     """The top terms while they change."""
 
-    def __init__(self, console: Console, first: str) -> None:
+    def __init__(self, console: Console, first: str, *, price_per_1000: float | None = None) -> None:
         """``first`` is what is shown until there are terms."""
         self._console = console
         self._waiting = Spinner("dots", Text(safe(first), "dim"))
         self._snapshot: Snapshot | None = None
-        self._pace = Pace()
+        self._pace = Pace(price_per_1000)
         self._past: deque[tuple[float, Ranks]] = deque()
         self._live = Live(
             console=console,
@@ -128,9 +131,9 @@ class LiveTable:
 class ProgressLines:
     """A line every few seconds, for logs."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, price_per_1000: float | None = None) -> None:
         self._stream = stream
-        self._pace = Pace()
+        self._pace = Pace(price_per_1000)
         self._last = monotonic()
 
     def open(self) -> None:

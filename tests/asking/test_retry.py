@@ -15,7 +15,7 @@ from runs import explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope import Explainer
 from anchorscope.asking.retry import LONGEST_ASKED, Retry, RetryingPredictor, asked_wait, is_out_of_memory
-from anchorscope.errors import InputError, ModelError, ModelFailedError
+from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError
 from anchorscope.journal.reader import RunReader
 from anchorscope.predictors import as_predictor
 from anchorscope.types import BeginningPredictor, Spelled
@@ -54,7 +54,7 @@ class Scripted:
 def retrying(model: Scripted, **given: Any) -> tuple[RetryingPredictor, list[float]]:
     """The model, tried again, and the waits that it took."""
     waits: list[float] = []
-    return RetryingPredictor(model, Retry(sleep=waits.append, **given)), waits
+    return RetryingPredictor(model, Retry(sleep=waits.append, jitter=0.0, **given)), waits
 
 
 def failing(first: int, error: BaseException) -> Scripted:
@@ -245,11 +245,11 @@ class TestTheTextAtFault:
         assert found.value.text == TEXTS[number]
 
     def test_a_model_that_fails_on_all_names_none(self) -> None:
-        asked, _ = retrying(failing(10**6, ConnectionError("away")))
-        with pytest.raises(
-            ModelFailedError, match=r"batch of 100 texts: ConnectionError: away.*tried 8 times"
-        ) as found:
+        """Three calls of 100 texts, three of 50, two of 25; then it is asked about fewer, without a wait."""
+        asked, waits = retrying(model := failing(10**6, ConnectionError("away")))
+        with pytest.raises(ModelFailedError, match=r"batch of 25 texts: ConnectionError: away.*tried 8 times") as found:
             asked.predict(TEXTS)
+        assert model.calls[:9] == [100, 100, 100, 50, 50, 50, 25, 25, 12] and len(waits) == 7
         assert found.value.text is None
 
     def test_halves_that_work_are_the_answer(self) -> None:
@@ -289,6 +289,85 @@ class TestTheTextAtFault:
     def test_errors_travel_between_processes(self) -> None:
         error = pickle.loads(pickle.dumps(ModelFailedError("no", text="text 3")))
         assert (str(error), error.text, error.somewhere) == ("no", "text 3", False)
+
+
+class TestBatches:
+    def test_no_call_holds_more_texts_than_asked_for(self) -> None:
+        model = Scripted(lambda *_: None)
+        asked = RetryingPredictor(model, Retry(), batch_size=32)
+        assert asked.predict(TEXTS).shape == (100, 2)
+        assert model.calls == [32, 32, 32, 4]
+
+    @pytest.mark.parametrize("size", [0, -1, 1.5, "3"])
+    def test_a_size_that_cannot_be(self, size: Any) -> None:
+        with pytest.raises(InputError, match="batch_size must be a whole number of at least 1"):
+            RetryingPredictor(Scripted(lambda *_: None), Retry(), batch_size=size)
+
+    def test_a_batch_that_fails_repeats_none_of_the_others(self) -> None:
+        """Four batches of 25; the third fails once: five calls, 125 texts."""
+        model = Scripted(lambda call, texts: (_ for _ in ()).throw(ConnectionError("429")) if call == 3 else None)
+        asked = RetryingPredictor(model, Retry(sleep=lambda _: None), batch_size=25)
+        assert asked.predict(TEXTS).shape == (100, 2)
+        assert model.calls == [25] * 5 and asked.meter.sent == 125
+
+    def test_where_single_texts_fail_now_and_then_calls_get_smaller(self) -> None:
+        """A function that asks text by text, each failing once in 25 times: 2,000 at once hardly ever go through."""
+        chances = random.Random(0)
+
+        def act(call: int, texts: Sequence[str]) -> None:
+            for _ in texts:
+                if chances.random() < 0.04:
+                    raise ConnectionError("503")
+
+        asked, _ = retrying(model := Scripted(act))
+        assert asked.predict([f"text {number}" for number in range(2000)]).shape == (2000, 2)
+        assert asked.meter.sent < 30_000
+        assert max(model.calls[len(model.calls) // 2 :]) <= 64
+
+    def test_only_the_texts_that_failed_are_asked_again(self) -> None:
+        """The model answers all but texts 3 and 7, then 7 fails once more."""
+        seen: list[list[str]] = []
+
+        def act(call: int, texts: Sequence[str]) -> None:
+            seen.append(list(texts))
+            failed = [number for number, text in enumerate(texts) if text in ("text 3", "text 7")[call - 1 :]]
+            if failed:
+                rows = np.tile([0.25, 0.75], (len(texts) - len(failed), 1))
+                raise SomeFailedError("429", failed, rows) from ConnectionError("429")
+
+        asked, waits = retrying(Scripted(act))
+        assert asked.predict(TEXTS[:10]).tolist() == [[0.25, 0.75]] * 10
+        assert seen == [TEXTS[:10], ["text 3", "text 7"], ["text 7"]]
+        assert asked.meter.sent == 13 and waits == pytest.approx([0.1, 0.1])
+
+    def test_a_text_that_always_fails_is_named_and_others_are_asked_once(self) -> None:
+        def act(call: int, texts: Sequence[str]) -> None:
+            if failed := [number for number, text in enumerate(texts) if text == "text 7"]:
+                raise SomeFailedError("500", failed, np.tile([0.25, 0.75], (len(texts) - 1, 1))) from OSError("500")
+
+        asked, _ = retrying(model := Scripted(act), tries=3)
+        with pytest.raises(ModelFailedError, match="fails on the text 'text 7': OSError: 500"):
+            asked.predict(TEXTS)
+        assert model.calls[0] == 100 and {*model.calls[1:]} == {1}
+
+    def test_what_a_server_finds_too_large_is_halved_for_good(self) -> None:
+        """413 is no failure to wait for: 100, 50 and then 25 at a time."""
+
+        class TooLargeError(Exception):
+            response = type("Response", (), {"status_code": 413})()
+
+        def act(call: int, texts: Sequence[str]) -> None:
+            if len(texts) > 32:
+                raise TooLargeError
+
+        asked, waits = retrying(model := Scripted(act))
+        asked.predict(TEXTS)
+        assert model.calls == [100, 50, 25, 25, 25, 25] and not waits
+
+
+def test_waits_differ_so_that_not_all_come_back_at_once() -> None:
+    waits = {Retry(jitter=0.5).wait(1, None) for _ in range(20)}
+    assert len(waits) > 10 and all(0.1 <= wait <= 0.15 for wait in waits)
 
 
 class TestMemory:

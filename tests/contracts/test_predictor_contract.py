@@ -7,14 +7,21 @@ folder and answers for the labels ``bad`` and ``good``; called twice, it builds 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import cloudpickle  # what worker processes are sent with
 import numpy as np
 import pytest
+from tiny_onnx import tiny_onnx
 
+from anchorscope.asking.kept_answers import KeptAnswers
+from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.predictors import as_predictor, load_predictor
+from anchorscope.predictors.remote.options import RemoteOptions
+from anchorscope.testing import checks
+from anchorscope.testing.server import StandInServer
 from anchorscope.types import BeginningPredictor, Predictor, Spelled
 
 TEXTS = ["a great film", "a bad film", "great great great", "bad", "not great at all", "a film", "film"]
@@ -58,10 +65,22 @@ def scikit(folder: Path) -> Predictor:
     return as_predictor(scikit_pipeline())
 
 
-def scikit_labels_only(folder: Path) -> Predictor:
+def scikit_margins(folder: Path) -> Predictor:
     from sklearn.svm import LinearSVC
 
     return as_predictor(scikit_pipeline(LinearSVC(random_state=0)))
+
+
+def dict_function(folder: Path) -> Predictor:
+    return as_predictor(rows_by_label)
+
+
+def rows_by_label(texts: list[str]) -> list[dict[str, float]]:
+    return [dict(zip(LABELS, row)) for row in share_of_great(texts)]
+
+
+def onnx_file(folder: Path) -> Predictor:
+    return load_predictor(str(tiny_onnx(folder, {"great": 2.0, "bad": -2.0, "not": -1.0}, LABELS)))
 
 
 def skops_file(folder: Path) -> Predictor:
@@ -100,11 +119,33 @@ def huggingface_pipeline(folder: Path) -> Predictor:
     return as_predictor(transformers.pipeline("text-classification", model=model, tokenizer=tokenizer))
 
 
+def behind_http(folder: Path) -> Predictor:
+    """One server for all tests: it answers the same whenever it is asked."""
+    remote = RemoteOptions(api="mlflow", concurrency=4)
+    return load_predictor(_server().url, labels=LABELS, remote=remote)
+
+
+@cache
+def _server() -> StandInServer:
+    return StandInServer(as_predictor(share_of_great, labels=LABELS), "mlflow").__enter__()
+
+
+def kept_answers(folder: Path) -> Predictor:
+    """What is asked again is found, and is the same."""
+    predictor = as_predictor(share_of_great, labels=LABELS)
+    kept = KeptAnswers(folder, predictor.fingerprint, LABELS, always=True)
+    return RetryingPredictor(predictor, Retry(), batch_size=3, kept=kept)
+
+
 PREDICTORS: list[Callable[[Path], Predictor]] = [
     function,
     label_function,
     scikit,
-    scikit_labels_only,
+    scikit_margins,
+    dict_function,
+    onnx_file,
+    behind_http,
+    kept_answers,
     skops_file,
     huggingface_folder,
     huggingface_pipeline,
@@ -119,6 +160,11 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Predic
 @pytest.fixture
 def predictor(build: Callable[[], Predictor]) -> Predictor:
     return build()
+
+
+@pytest.mark.parametrize("check", checks("predictor"), ids=lambda check: check.__name__)
+def test_it_passes_the_public_suite(check: Callable[[Any], None], build: Callable[[], Predictor]) -> None:
+    check(build)
 
 
 def test_it_introduces_itself(predictor: Predictor) -> None:

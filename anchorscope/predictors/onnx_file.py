@@ -1,0 +1,199 @@
+"""A classifier in an ONNX file, with its tokenizer beside it.
+
+    model.onnx           inputs input_ids, attention_mask, token_type_ids or some of them; its first output is
+                         (texts, labels)
+    tokenizer.json       how texts become its inputs, as Hugging Face's ``tokenizers`` read it
+    config.json          its labels (id2label) and its longest input, if it is there; --labels else
+
+Rows that are no probabilities (logits) go through a softmax; which of the two it is shows with the first answer.
+
+A model that was quantised dynamically scales its numbers by the largest in the batch, so the answer about a text
+depends on those beside it: by some hundredths. Such a file is found by its operators, and asked about one text at a
+time, so that an answer is the same in every batch; it is slower for it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.asking.answers import TOLERANCE, answered, brief
+from anchorscope.asking.batches import batches
+from anchorscope.errors import ModelError, ModelFileError
+from anchorscope.predictors.encoding import well_formed
+from anchorscope.predictors.labels import chosen_labels
+from anchorscope.predictors.optional import needed
+from anchorscope.predictors.options import ModelOptions
+
+log = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+
+BATCH = 32
+LONGEST = 512
+"""Tokens at which a text is cut, where no file says where."""
+
+TOKENIZER = "tokenizer.json"
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+EXTERNAL = b"\n\x08location"
+"""How a file names another one that holds its weights."""
+
+DYNAMIC = b"DynamicQuantizeLinear"
+
+
+def from_onnx(path: str, options: ModelOptions) -> OnnxPredictor:
+    """An .onnx file, as the command line names it."""
+    return OnnxPredictor(Path(path).expanduser().resolve(), options.labels)
+
+
+class OnnxPredictor:
+    """The classifier in ``file``; ``labels`` rename those of its configuration."""
+
+    has_probabilities = True
+    is_fully_fingerprinted = True
+
+    def __init__(self, file: Path, labels: Sequence[str] | None = None) -> None:
+        self._file = file
+        model = self._read(file.name)
+        tokenizer = self._read(TOKENIZER)
+        if EXTERNAL in model:
+            raise ModelFileError(
+                f"{file.name!r} keeps its weights in another file, which is not followed; save it whole, in one file."
+            )
+        config = self._config()
+        self.name = file.parent.name + "/" + file.name
+        self.labels = chosen_labels(_own_labels(config, self.name), labels, self.name)
+        self.fingerprint = sha256(sha256(model).digest() + sha256(tokenizer).digest()).hexdigest()
+        self._longest = _longest(config)
+        self._batch = BATCH
+        self._are_probabilities: bool | None = None
+        if DYNAMIC in model:
+            self._batch = 1
+            log.warning(
+                "%s is quantised dynamically, so its answers depend on the batch: it is asked about text by text.",
+                self.name,
+            )
+        _ = self._session, self._tokenizer  # what cannot be read is found here
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_session", "_tokenizer")}
+
+    def predict(self, texts: Sequence[str]) -> Floats:
+        """Probabilities (texts, labels)."""
+        return answered(self._rows, texts, self.labels)
+
+    def _rows(self, texts: list[str]) -> Floats:
+        encoded = self._tokenizer.encode_batch([well_formed(text) for text in texts])
+        rows = np.empty((len(texts), len(self.labels)))
+        by_length = sorted(range(len(texts)), key=lambda number: len(encoded[number].ids))
+        for some in batches(by_length, self._batch):
+            found = self._answered([encoded[number] for number in some])
+            if found.shape != (len(some), len(self.labels)):
+                raise ModelError(
+                    f"{self.name} answered an array of shape {found.shape} for {len(some)} texts; "
+                    f"expected {(len(some), len(self.labels))} for the labels {', '.join(self.labels)}."
+                )
+            rows[list(some)] = found
+        return self._as_probabilities(rows)
+
+    def _answered(self, encoded: Sequence[Any]) -> Floats:
+        """The first output for some texts, padded to the longest of them."""
+        width = max(1, *(len(one.ids) for one in encoded))
+        columns = {
+            "input_ids": [one.ids + [0] * (width - len(one.ids)) for one in encoded],
+            "attention_mask": [one.attention_mask + [0] * (width - len(one.ids)) for one in encoded],
+            "token_type_ids": [one.type_ids + [0] * (width - len(one.ids)) for one in encoded],
+        }
+        wanted = {put.name: np.array(columns[put.name], np.int64) for put in self._session.get_inputs()}
+        return np.asarray(self._session.run(None, wanted)[0], np.float64)
+
+    def _as_probabilities(self, rows: Floats) -> Floats:
+        if self._are_probabilities is None and len(rows):
+            self._are_probabilities = bool((rows >= 0).all() and (abs(rows.sum(axis=1) - 1) <= TOLERANCE).all())
+        if self._are_probabilities:
+            return rows
+        raised = np.exp(rows - rows.max(axis=1, keepdims=True))
+        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def _session(self) -> Any:
+        from onnxruntime import InferenceSession
+
+        try:
+            session = InferenceSession(self._read(self._file.name), providers=["CPUExecutionProvider"])
+        except ModelFileError:
+            raise
+        except Exception as error:
+            raise ModelFileError(
+                f"{self._file.name!r} cannot be read as an ONNX file ({brief(error)}); is it whole?"
+            ) from error
+        unknown = [put.name for put in session.get_inputs() if put.name not in INPUTS]
+        if unknown:
+            raise ModelFileError(
+                f"{self._file.name!r} wants the input {unknown[0]!r}, and tokenizers give {', '.join(INPUTS)}; wrap it "
+                "in a function from texts to probabilities and name that: module:function."
+            )
+        return session
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        tokenizers = needed("tokenizers", "onnx", "ONNX models")
+        try:
+            tokenizer = tokenizers.Tokenizer.from_str(self._read(TOKENIZER).decode("utf-8"))
+        except ModelFileError:
+            raise
+        except Exception as error:
+            raise ModelFileError(f"{TOKENIZER} beside {self._file.name!r} cannot be read ({brief(error)}).") from error
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self._longest)
+        return tokenizer
+
+    def _config(self) -> dict[str, Any]:
+        """What config.json says; nothing where there is none."""
+        if not (self._file.parent / "config.json").is_file():
+            return {}
+        try:
+            found = json.loads(self._read("config.json"))
+        except ValueError as error:
+            raise ModelFileError(f"config.json beside {self._file.name!r} is no JSON ({brief(error)}).") from error
+        return found if isinstance(found, dict) else {}
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return (self._file.parent / name).read_bytes()
+        except OSError as error:
+            if name == TOKENIZER:
+                raise ModelFileError(
+                    f"There is no {TOKENIZER} beside {self._file.name!r}, and an ONNX file does not say how texts "
+                    "become its inputs; put it there (tokenizer.save_pretrained(folder) writes it)."
+                ) from error
+            raise ModelFileError(f"The model file {name!r} cannot be read: {error.strerror}.") from error
+
+
+def _own_labels(config: dict[str, Any], name: str) -> tuple[str, ...] | None:
+    kind = config.get("problem_type")
+    if kind not in (None, "single_label_classification"):
+        raise ModelFileError(
+            f"{name} is a model for {str(kind).replace('_', ' ')}; expected one that gives each text exactly one label."
+        )
+    named = config.get("id2label")
+    if not isinstance(named, dict) or not all(str(number).isdigit() for number in named):
+        return None
+    return tuple(str(label) for _, label in sorted(named.items(), key=lambda item: int(item[0])))
+
+
+def _longest(config: dict[str, Any]) -> int:
+    """Tokens that the model holds; RoBERTa and its kin count positions from the padding token on."""
+    positions = config.get("max_position_embeddings")
+    if not isinstance(positions, int):
+        return LONGEST
+    kin_of_roberta = any(part in str(config.get("model_type", "")) for part in ("roberta", "camembert", "mpnet"))
+    return max(1, positions - (2 if kin_of_roberta else 0))

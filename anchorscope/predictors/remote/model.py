@@ -1,0 +1,180 @@
+"""The function from texts to rows that asks a server, and the predictor that is made of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import weakref
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from anchorscope.asking.batches import batches
+from anchorscope.errors import AnchorscopeError, InputError, ModelError
+from anchorscope.predictors.encoding import well_formed
+from anchorscope.predictors.function import FunctionPredictor
+from anchorscope.predictors.labels import given_names
+from anchorscope.predictors.optional import needed
+from anchorscope.predictors.options import ModelOptions
+from anchorscope.predictors.remote.forms import Form, make_form
+from anchorscope.predictors.remote.options import RemoteOptions
+from anchorscope.predictors.remote.refusals import RemoteFailure, TooLarge, checked_answer, other_schema
+from anchorscope.predictors.remote.traffic import Traffic, close_all
+from anchorscope.types import Predictor
+
+CALLS_AT_ONCE = 32
+"""Requests that are handed over at once, a task: answers are written down at least so often."""
+
+SECRET = re.compile(r"key|token|secret|passw|sig(nature)?$", re.IGNORECASE)
+
+
+def from_url(url: str, options: ModelOptions) -> Predictor:
+    """The predictor for a model behind an address."""
+    remote = options.remote or RemoteOptions()
+    labels = None if options.labels is None else given_names(options.labels)
+    model = RemoteModel(checked_url(url), make_form(remote, labels), remote)
+    described = json.dumps([url, model.form.body(["{text}"]), remote.answer], sort_keys=True)
+    return FunctionPredictor(
+        model, labels, name=model.where, fingerprint=sha256(described.encode()).hexdigest(), at_once=model.at_once
+    )
+
+
+class RemoteModel:
+    """Texts to rows, each text once; what failed has an exception in place of its row."""
+
+    is_remote = True
+
+    def __init__(self, url: str, form: Form, options: RemoteOptions) -> None:
+        needed("httpx", "http", "a model behind HTTP")
+        logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every request
+        self.where = url.partition("?")[0]
+        self.form = form
+        self._url = url
+        self._options = options
+        self._texts_a_request = form.at_once
+        self._traffic = Traffic(options.concurrency)
+        self._clients: dict[int, Any] = {}
+        self._certificates: Any = None
+        self._has_answered = False
+
+    @property
+    def at_once(self) -> int:
+        """Texts that it is best asked about together."""
+        return CALLS_AT_ONCE * self._options.concurrency * self.form.at_once
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_clients": {}, "_certificates": None}  # they hold the key, and belong to one loop
+
+    def __call__(self, texts: list[str]) -> list[Any]:
+        """A row a text, or the exception with which asking about it failed."""
+        requests = list(batches([*map(well_formed, texts)], self._texts_a_request))
+        found = self._traffic.all_answers(requests, self._send)
+        rows: list[Any] = []
+        for request, answer in zip(requests, found):
+            rows.extend([answer] * len(request) if isinstance(answer, Exception) else answer)
+        return rows
+
+    async def _send(self, texts: Sequence[str], task: int) -> list[Any]:
+        """One request and its rows."""
+        import httpx
+
+        secret = os.environ.get(self._options.key_variable)
+        client = self._clients.get(task) or self._connected(task, secret)
+        body = self.form.body(texts)
+        try:
+            if isinstance(body, str):
+                plain = {"content-type": "text/plain; charset=utf-8"}
+                sent = body.encode("utf-8", "replace")
+                asked = client.post(self._url, content=sent, headers=plain)
+            else:
+                asked = client.post(self._url, json=body)
+            response = await asyncio.wait_for(asked, self._options.timeout)
+        except asyncio.TimeoutError:
+            raise RemoteFailure(f"no answer within {self._options.timeout:g} seconds") from None
+        except httpx.TransportError as error:
+            raise self._failure(error) from None  # what it holds may hold the key
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise ModelError(f"{self.where} is no address of a model ({error}); check it.") from None
+        return self._read(response, texts, secret)
+
+    def _read(self, response: Any, texts: Sequence[str], secret: str | None) -> list[Any]:
+        try:
+            answer = checked_answer(
+                response.status_code, response.headers, response.content, self.where, secret, self._options.key_variable
+            )
+        except TooLarge:
+            if len(texts) > 1:
+                self._texts_a_request = max(1, min(self._texts_a_request, len(texts) // 2))
+            raise
+        try:
+            rows = self.form.rows(answer, texts)
+        except AnchorscopeError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+            raise other_schema(answer, self.form.expected, self.where, secret) from None
+        self._has_answered = True
+        return rows
+
+    def _failure(self, error: Exception) -> Exception:
+        """A connection that failed: the address is wrong if none ever was made."""
+        import httpx
+
+        told = f"{type(error).__name__} {error}".strip()
+        if isinstance(error, httpx.ConnectError) and not self._has_answered:
+            return ModelError(
+                f"{self.where} cannot be reached ({told}); is the server running, and are host, port and certificate "
+                "right?"
+            )
+        return RemoteFailure(f"the connection failed ({told})")
+
+    def _connected(self, task: int, secret: str | None) -> Any:
+        """A client with the key in its headers, certificates checked.
+
+        Each task has its own, for its one connection: a pool of many looks at all of them for every request.
+        """
+        import httpx
+
+        if self._certificates is None:
+            self._certificates = httpx.create_ssl_context()
+        headers = {}
+        if secret:
+            name = self._options.key_header
+            headers[name] = f"Bearer {secret}" if name.lower() == "authorization" else secret
+        try:
+            # One limit of time for a request, set where it is sent: httpx would set one for each of its steps.
+            client = httpx.AsyncClient(headers=headers, timeout=None, verify=self._certificates)
+        except (UnicodeError, ValueError):
+            raise ModelError(
+                f"The key in the environment variable {self._options.key_variable} cannot be sent in a header; "
+                "are there characters in it that are no part of it?"
+            ) from None
+        if not self._clients:
+            weakref.finalize(self, close_all, self._clients)
+        self._clients[task] = client
+        return client
+
+
+def checked_url(url: str) -> str:
+    """The address, if it can be written down: it holds no password and no key.
+
+    >>> checked_url("https://user:password@host/predict")
+    Traceback (most recent call last):
+    anchorscope.errors.InputError: The address of a model is written down with the run, and this one holds a password; \
+put it into the environment: ANCHORSCOPE_KEY=… (--key-variable, --key-header).
+    """
+    parts = urlsplit(url)
+    held = "a password" if parts.username or parts.password else None
+    for name, _ in parse_qsl(parts.query):
+        held = f"the key {name!r}" if SECRET.search(name) else held
+    if held:
+        raise InputError(
+            f"The address of a model is written down with the run, and this one holds {held}; "
+            "put it into the environment: ANCHORSCOPE_KEY=… (--key-variable, --key-header)."
+        )
+    if not parts.hostname:
+        raise InputError(f"{url!r} names no host; write it as in http://localhost:8080/predict.")
+    return url

@@ -1,0 +1,90 @@
+"""What a server says instead of an answer, as a sentence with the next step.
+
+status 401, 403      the key is wrong: no other text would fare better, so this ends it
+404, 405, 3xx        the address is wrong; likewise
+400, 422 …           the request is: what came is quoted
+HTML, another schema likewise
+413                  the request was too large: the next are smaller
+408, 429, 5xx        a failure: this text is asked about again
+not JSON             likewise, as an answer that was cut off
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from anchorscope.errors import ModelError
+
+QUOTED = 120
+"""Characters of an answer that a sentence quotes."""
+
+
+class RemoteFailure(Exception):
+    """A request that may do better the next time; ``retry_after`` seconds from now, if the server says so.
+
+    ``slow_down`` says that the server is asked too much.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None, *, slow_down: bool = False) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.slow_down = slow_down
+
+
+class TooLarge(RemoteFailure):
+    """A request that holds too much at once."""
+
+
+def checked_answer(status: int, headers: Any, content: bytes, where: str, secret: str | None, variable: str) -> Any:
+    """The JSON of an answer, or an error: a RemoteFailure where it is worth another try."""
+    said = quoted(content, secret)
+    if status in (401, 403):
+        held = "is refused" if secret else "is missing"
+        raise ModelError(
+            f"{where} lets nobody in without a key ({status}), and the one in the environment variable {variable} "
+            f"{held}: {said}; put a valid key there, or name another variable with --key-variable."
+        )
+    if status in (404, 405) or 300 <= status < 400:
+        moved = f" (it points to {headers['location']})" if "location" in headers else ""
+        raise ModelError(
+            f"There is no model at {where} ({status}){moved}: {said}; check the address, to its last part."
+        )
+    if status == 413:
+        raise TooLarge("413: the request is too large")
+    if status in (408, 425, 429) or status >= 500:
+        wait = _seconds(headers.get("retry-after"))
+        raise RemoteFailure(f"status {status}: {said}", wait, slow_down=status == 429 or wait is not None)
+    if status >= 400:
+        raise ModelError(
+            f"{where} refuses the request ({status}): {said}; compare the form with what the server expects."
+        )
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        if content.lstrip()[:1] == b"<":
+            raise ModelError(
+                f"{where} answered a page of HTML instead of JSON: {said}; is this the address of the API?"
+            ) from error
+        raise RemoteFailure(f"the answer is no JSON, or was cut off: {said}") from error
+
+
+def other_schema(answer: Any, expected: str, where: str, secret: str | None) -> ModelError:
+    """An answer that does not look as it should."""
+    came = quoted(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"), secret)
+    return ModelError(f"{where} answered {came}; expected {expected}: choose the --api or the --answer that fits.")
+
+
+def quoted(content: bytes, secret: str | None) -> str:
+    """The beginning of an answer, in quotes; a key that the server repeats is not."""
+    text = " ".join(content[: 20 * QUOTED].decode("utf-8", "replace").split())
+    if secret:
+        text = text.replace(secret, "***")
+    return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}…")
+
+
+def _seconds(said: str | None) -> float | None:
+    try:
+        return max(0.0, float(said)) if said is not None else None
+    except ValueError:  # a date
+        return None

@@ -1,0 +1,199 @@
+"""Answers that are kept from run to run: found again, never mixed up, no call for a budget, and no text in the file."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from runs import WEIGHTS, make_run, outcome, reviews
+
+from anchorscope import Explainer
+from anchorscope.asking.budget import Budget
+from anchorscope.asking.kept_answers import FILE, KeptAnswers, kept_for
+from anchorscope.asking.retry import Retry, RetryingPredictor
+from anchorscope.cli import main
+from anchorscope.errors import SomeFailedError
+from anchorscope.predictors import as_predictor
+from anchorscope.testing import WeightPredictor
+from anchorscope.testing.server import Faults, StandInServer
+
+LABELS = ("no", "yes")
+TEXTS = reviews(20)
+
+
+class Paid(WeightPredictor):
+    """Counts its calls; ``act`` may raise before it answers."""
+
+    is_fully_fingerprinted = True
+    is_remote = True
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(WEIGHTS, **given)
+        self.asked: list[str] = []
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        self.asked += texts
+        return super().predict(texts)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ANCHORSCOPE_CACHE", str(tmp_path / "kept"))
+    return tmp_path / "kept"
+
+
+def asking(model: Any, wanted: bool | None = None) -> RetryingPredictor:
+    return RetryingPredictor(model, Retry(first_wait=0.0), kept=kept_for(model, wanted))
+
+
+def kept(folder: Path, fingerprint: str = "m", **given: Any) -> KeptAnswers:
+    return KeptAnswers(folder, fingerprint, LABELS, **{"always": True, **given})
+
+
+def test_what_is_kept_is_not_asked_again() -> None:
+    first, second = Paid(), Paid()
+    rows = asking(first).predict(TEXTS)
+    again = asking(second)
+    assert np.array_equal(again.predict([*TEXTS, "new"])[:-1], rows)
+    assert second.asked == ["new"] and again.meter.sent == 1 and again.kept and again.kept.n_found == len(TEXTS)
+
+
+def test_another_model_other_labels_and_other_texts_find_nothing(folder: Path) -> None:
+    kept(folder).keep(["great"], np.array([[0.25, 0.75]]), True)
+    assert kept(folder).find(["great"])[0].tolist() == [0.25, 0.75]
+    assert kept(folder).find(["great "]) == {} == kept(folder, "n").find(["great"])
+    assert KeptAnswers(folder, "m", ("bad", "good"), always=True).find(["great"]) == {}
+
+
+def test_the_file_holds_no_text(folder: Path) -> None:
+    asking(Paid()).predict(["a very private sentence"])
+    for file in folder.iterdir():
+        assert b"private" not in file.read_bytes()
+
+
+def test_answers_that_came_before_a_failure_are_kept() -> None:
+    """Two texts of three are answered, then the calls are spent: the next run asks about the third alone."""
+
+    class Half(Paid):
+        def predict(self, texts: Sequence[str]) -> np.ndarray:
+            rows = super().predict(texts)
+            raise SomeFailedError("429", [2], rows[:2]) from ConnectionError("429")
+
+    first = asking(Half())
+    first.meter.allow(3)
+    with pytest.raises(Exception, match="0 more texts, and 1 are due"):
+        first.predict(TEXTS[:3])
+    second = Paid()
+    asking(second).predict(TEXTS[:3])
+    assert second.asked == [TEXTS[2]]
+
+
+def test_a_quick_model_is_asked_and_a_slow_one_is_kept(folder: Path) -> None:
+    """1 ms a text; the first call may be slow because the model wakes up."""
+    quick, slow, asleep = (kept(folder, name, always=False) for name in ("quick", "slow", "asleep"))
+    for answers, first, later in ((quick, 0.0001, 0.0005), (slow, 0.0001, 0.002), (asleep, 0.01, 0.0005)):
+        answers.timed(100, 100 * first)
+        answers.timed(100, 100 * later)
+    assert (quick.is_used, slow.is_used, asleep.is_used) == (False, True, False)
+    slow.keep(["a"], np.array([[1.0, 0.0]]), False)
+    known = kept(folder, "slow", always=False)
+    assert known.is_used and known.has_probabilities is False and len(known.find(["a"])) == 1
+
+
+def test_functions_are_kept_only_if_that_is_wanted() -> None:
+    """Their fingerprint does not notice what they call."""
+    model = as_predictor(lambda texts: [[0.5, 0.5] for _ in texts], labels=LABELS)
+    assert kept_for(model) is None and kept_for(model, False) is None and kept_for(model, True) is not None
+    assert kept_for(Paid(), False) is None
+
+
+def test_off_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANCHORSCOPE_CACHE", "off")
+    assert kept_for(Paid(), True) is None
+
+
+def test_the_file_stays_within_its_limit(folder: Path) -> None:
+    answers = kept(folder, megabytes=0.2)
+    for start in range(0, 8000, 500):
+        texts = [f"text {number}" for number in range(start, start + 500)]
+        answers.keep(texts, np.tile([0.25, 0.75], (500, 1)), True)
+    assert (folder / FILE).stat().st_size < 400_000
+    assert answers.find(["text 0"]) == {} and len(answers.find(["text 7999"])) == 1
+
+
+def test_a_file_that_is_none_is_done_without(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder.mkdir()
+    (folder / FILE).write_bytes(b"no database at all, but long enough to look at" * 100)
+    asked = asking(model := Paid())
+    assert np.array_equal(asked.predict(TEXTS), asked.predict(TEXTS))
+    assert len(model.asked) == 2 * len(TEXTS)
+    assert [record.message for record in caplog.records if "Answers are not kept" in record.message] != []
+    assert len(caplog.records) == 1
+
+
+def test_it_travels_to_workers(folder: Path) -> None:
+    answers = kept(folder)
+    answers.keep(["great"], np.array([[0.25, 0.75]]), True)
+    assert len(pickle.loads(pickle.dumps(answers)).find(["great"])) == 1
+
+
+def test_a_second_run_costs_no_call_and_ends_alike() -> None:
+    """A budget of 30 texts, which are fewer than the documents' tests, is not touched."""
+    settings = {"aggregation": "total", "score": "occlusion"}
+    first = make_run(TEXTS, model=asking(Paid()), **settings)
+    list(first.snapshots())
+    second = make_run(TEXTS, model=asking(model := Paid()), budget=Budget(max_model_calls=30), **settings)
+    list(second.snapshots())
+    assert outcome(second) == outcome(first) and model.asked == []
+    assert second.result().cost.predictor_texts == 0 < first.result().cost.predictor_texts
+
+
+def test_over_a_shaky_server_nothing_is_answered_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Explained, evaluated and explained again: every text is answered once in all; the last run is free."""
+    (tmp_path / "docs.txt").write_text("\n".join(TEXTS))
+    with StandInServer(WeightPredictor(WEIGHTS), "torchserve", faults=Faults(0.1, 0.0, 0.1)) as server:
+        model = ["--model", server.url, "--api", "torchserve", "--labels", "no,yes"]
+        explain = ["explain", str(tmp_path / "docs.txt"), *model, "--min-occurrences", "1", "--price-per-1000", "5"]
+        assert main([*explain, "--out", str(tmp_path / "run")]) == 0
+        n_texts = sum(server.asked.values())
+        assert f"{n_texts} texts for the model, {n_texts * 5 / 1000:.2f} to be paid" in capsys.readouterr().err
+        assert main(["evaluate", str(tmp_path / "run"), *model, "--docs", str(tmp_path / "docs.txt"), "-q"]) == 0
+        assert {*server.answered.values()} == {1}
+        before = sum(server.asked.values())
+        capsys.readouterr()
+        assert main([*explain, "--no-texts", "--out", str(tmp_path / "again")]) == 0
+        assert sum(server.asked.values()) == before
+        assert "0 texts for the model, 0.00 to be paid" in capsys.readouterr().err
+
+
+def test_no_cache_asks(tmp_path: Path) -> None:
+    with StandInServer(WeightPredictor(WEIGHTS), "torchserve") as server:
+        given = ["explain", "--document", "great film", "--model", server.url, "--api", "torchserve", "-q"]
+        for option in ([], ["--no-cache"], []):
+            before = sum(server.asked.values())
+            assert main([*given, "--labels", "no,yes", *option]) == 0
+            asked = sum(server.asked.values()) - before
+            assert (asked > 0) == (before == 0 or option == ["--no-cache"])
+
+
+def test_a_dry_run_tells_the_price(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "docs.txt").write_text("\n".join(TEXTS))
+    (tmp_path / "model.py").write_text("def f(texts):\n    return [{'no': 0.5, 'yes': 0.5} for _ in texts]\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        given = ["explain", "docs.txt", "--model", "model:f", "--dry-run", "--min-occurrences", "1"]
+        assert main([*given, "--price-per-1000", "2"]) == 0
+    told = capsys.readouterr().out
+    n_texts = int(told.split("texts for the model")[1].split()[0].replace(",", ""))
+    assert f"{n_texts * 2 / 1000:,.2f}  at most: at 2 per 1,000 texts" in told
+
+
+def test_the_explainer_keeps_answers_too() -> None:
+    for expected in (True, False):
+        model = Paid()
+        Explainer(model, settings={"min_occurrences": 1}).explain(TEXTS)
+        assert bool(model.asked) == expected

@@ -1,0 +1,319 @@
+"""Models behind HTTP: stand-in servers on real connections, which speak the documented forms and fail on purpose."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from runs import WEIGHTS, reviews
+
+from anchorscope import Explainer
+from anchorscope.asking.retry import Retry, RetryingPredictor
+from anchorscope.cli import main
+from anchorscope.errors import InputError, ModelError
+from anchorscope.predictors import load_predictor
+from anchorscope.predictors.remote.options import RemoteOptions
+from anchorscope.predictors.remote.template import steps
+from anchorscope.testing import WeightPredictor
+from anchorscope.testing.server import Answer, Faults, StandInServer
+from anchorscope.types import Predictor
+
+MODEL = WeightPredictor(WEIGHTS, bias=-0.05)
+TEXTS = reviews(40)
+QUICK = Retry(first_wait=0.01)
+OWN = {"request": '{"documents": "{texts}"}', "answer": "data[*].scores"}
+FORMS: dict[str, dict[str, Any]] = {
+    "openai": {"api": "openai", "api_model": "any"},
+    "huggingface": {"api": "huggingface"},
+    "kserve": {"api": "kserve"},
+    "torchserve": {"api": "torchserve"},
+    "mlflow": {"api": "mlflow"},
+    "own": OWN,
+}
+SOME = Faults(too_many=0.1, dropped=0.1)
+
+Serve = Callable[..., StandInServer]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    with ExitStack() as stack:
+        yield lambda form="torchserve", **given: stack.enter_context(StandInServer(MODEL, form, **given))
+
+
+def remote(server: StandInServer, form: str = "torchserve", labels: Any = MODEL.labels, **options: Any) -> Predictor:
+    return load_predictor(server.url, labels=labels, remote=RemoteOptions(**{**FORMS[form], **options}))
+
+
+def saying(status: int, body: bytes, **headers: str) -> Callable[[bytes], Answer]:
+    return lambda _: (status, headers, body)
+
+
+# --- forms ---
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_rows_of_a_form_are_those_of_the_model(form: str, serve: Serve) -> None:
+    rows = remote(serve(form), form).predict(TEXTS)
+    assert np.allclose(rows, MODEL.predict(TEXTS), atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["huggingface", "torchserve"])
+def test_labels_that_the_answers_name_need_not_be_given(form: str, serve: Serve) -> None:
+    """Two texts are asked about for that, and a budget is told."""
+    server = serve(form)
+    predictor = RetryingPredictor(remote(server, form, labels=None), QUICK)
+    assert predictor.labels == ("no", "yes") and predictor.n_probed == sum(server.asked.values()) == 2
+
+
+def test_votes_are_shares_of_the_answers(serve: Serve) -> None:
+    """The seed of a text's draws comes from the text, so they are the same again."""
+    predictor = remote(serve("openai"), "openai", votes=10)
+    rows = predictor.predict(TEXTS)
+    assert np.array_equal(rows * 10, np.round(rows * 10)) and len(np.unique(rows)) > 3
+    assert np.array_equal(rows, predictor.predict(TEXTS))
+
+
+def test_tokens_of_a_label_add_up_whatever_their_case(serve: Serve) -> None:
+    """As in the docstring: 0.75 / 0.95 against 0.20 / 0.95."""
+    tokens = {"pos": 0.60, " Pos": 0.15, "neg": 0.20, "The": 0.05}
+    told = [{"token": token, "logprob": float(np.log(p))} for token, p in tokens.items()]
+    answer = {"choices": [{"logprobs": {"content": [{"top_logprobs": told}]}}]}
+    server = serve(respond=saying(200, json.dumps(answer).encode()))
+    rows = remote(server, "openai", labels=["positive", "negative"]).predict(["fine"])
+    assert rows == pytest.approx(np.array([[0.75 / 0.95, 0.20 / 0.95]]))
+
+
+@pytest.mark.parametrize(("path", "expected"), [("a", ["a"]), ("[*].p", ["*", "p"]), ("a[0][-1]", ["a", "0", "-1"])])
+def test_a_path_is_read_step_by_step(path: str, expected: list[str]) -> None:
+    assert steps(path) == expected
+
+
+# --- traffic ---
+
+
+def test_the_answers_come_in_order_whatever_the_concurrency(serve: Serve) -> None:
+    server = serve(faults=SOME, delay=0.001)
+    for concurrency in (1, 3, 32):
+        predictor = RetryingPredictor(remote(server, concurrency=concurrency), QUICK)
+        assert np.array_equal(predictor.predict(TEXTS), MODEL.predict(TEXTS)), concurrency
+
+
+def test_no_more_requests_are_in_flight_than_allowed(serve: Serve) -> None:
+    server = serve(delay=0.02)
+    remote(server, concurrency=5).predict(TEXTS)
+    assert server.most_in_flight == 5
+
+
+def test_what_failed_is_asked_again_and_nothing_else_is(serve: Serve) -> None:
+    server = serve(faults=Faults(too_many=0.2, internal=0.1, dropped=0.1))
+    predictor = RetryingPredictor(remote(server, concurrency=16), QUICK)
+    rows = predictor.predict(TEXTS)
+    assert np.array_equal(rows, MODEL.predict(TEXTS))
+    assert {*server.answered.values()} == {1}
+    assert predictor.meter.sent == sum(server.asked.values()) > len(TEXTS)
+
+
+def test_32_in_flight_are_nearly_32_times_as_fast(serve: Serve) -> None:
+    """A second a call: 64 of them, in two rows of 32, take less than 2.5 seconds; benchmarks/remote.py has 50 ms."""
+    texts = [f"great film {number}" for number in range(64)]
+    server = serve(delay=1.0)
+    start = time.perf_counter()
+    remote(server, concurrency=32).predict(texts)
+    assert time.perf_counter() - start < 64 / (0.8 * 32)
+    assert server.most_in_flight == 32
+
+
+def test_a_limit_of_the_rate_is_kept_to(serve: Serve) -> None:
+    """10 texts in 0.2 seconds: 429 with Retry-After for what goes beyond. Half of 40 in flight are too many, too."""
+    taken: list[float] = []
+
+    def respond(body: bytes) -> Answer:
+        now = time.monotonic()
+        if len([then for then in taken if then > now - 0.2]) >= 10:
+            return 429, {"retry-after": "0.2"}, b"{}"
+        taken.append(now)
+        return 200, {}, json.dumps(dict(zip(MODEL.labels, MODEL.predict([body.decode()])[0]))).encode()
+
+    server = serve(respond=respond)
+    predictor = RetryingPredictor(remote(server, concurrency=40), QUICK)
+    assert np.array_equal(predictor.predict(TEXTS), MODEL.predict(TEXTS))
+    assert len(taken) == len(TEXTS) and server.n_requests < 3 * len(TEXTS)
+
+
+def test_a_request_that_is_too_large_is_made_smaller_for_good(serve: Serve) -> None:
+    server = serve("kserve", limit=4)
+    predictor = RetryingPredictor(remote(server, "kserve"), QUICK)
+    assert np.allclose(predictor.predict(TEXTS), MODEL.predict(TEXTS))
+    before = server.n_requests
+    predictor.predict(TEXTS)
+    assert server.n_requests - before == 10
+
+
+def test_a_server_that_hangs_is_not_waited_for(serve: Serve) -> None:
+    predictor = RetryingPredictor(remote(serve(delay=5.0), timeout=0.05), Retry(2, first_wait=0.01))
+    with pytest.raises(ModelError, match=r"no answer within 0\.05 seconds"):
+        predictor.predict(["great"])
+
+
+def test_it_travels_without_its_key(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANCHORSCOPE_KEY", "very-secret")
+    predictor = remote(serve(key="very-secret"))
+    expected = predictor.predict(TEXTS)
+    sent = pickle.dumps(predictor)
+    assert b"very-secret" not in sent
+    assert np.array_equal(pickle.loads(sent).predict(TEXTS), expected)
+
+
+# --- bad input ---
+
+
+def html(_: bytes) -> Answer:
+    return 200, {}, b"<!doctype html><title>Welcome</title>"
+
+
+BAD_ANSWERS = {
+    "a page": (
+        saying(200, b"<html>Welcome</html>"),
+        r"a page of HTML instead of JSON: '<html>Welcome.*address",
+    ),
+    "schema": (saying(200, b'"yes"'), r"answered '\"yes\"'; expected .*choose the --api"),
+    "labels": (saying(200, b'{"good": 1.0, "bad": 0.0}'), r"has the labels good, bad; expected no, yes"),
+    "cut off": (saying(200, b'{"no": 0.2, "y'), r"no JSON, or was cut off: '\{\"no\": 0\.2, \"y'"),
+    "missing": (saying(404, b"no such model"), r"There is no model at http://127.*\(404\): 'no such model'"),
+    "moved": (saying(302, b"", location="https://elsewhere"), r"\(302\) \(it points to https://elsewhere\)"),
+    "refused": (
+        saying(422, b'{"detail": "field text"}'),
+        r"refuses the request \(422\): .*field text.*compare",
+    ),
+    "nan": (saying(200, b'{"no": NaN, "yes": 1}'), "holds NaN"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ANSWERS)
+def test_a_server_that_says_something_else(case: str, serve: Serve) -> None:
+    respond, told = BAD_ANSWERS[case]
+    predictor = RetryingPredictor(remote(serve(respond=respond)), Retry(2, first_wait=0.0))
+    with pytest.raises(ModelError, match=told) as found:
+        predictor.predict(["great"])
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "told"),
+    [
+        (("no", "yes"), {"Sure": 0.99}, r"said 'Sure' about 'great', which is none of the labels.*--prompt"),
+        (("good", "gone"), {"go": 0.5}, r"labels good and gone begin with the same token"),
+        (("no", "yes"), None, r"no log-probabilities.*--votes 10"),
+    ],
+)
+def test_a_language_model_that_does_not_classify(labels: Any, said: Any, told: str, serve: Serve) -> None:
+    tokens = said and {
+        "content": [{"top_logprobs": [{"token": t, "logprob": float(np.log(p))} for t, p in said.items()]}]
+    }
+    body = json.dumps({"choices": [{"message": {"content": "?"}, "logprobs": tokens}]}).encode()
+    predictor = remote(serve(respond=saying(200, body)), "openai", labels=labels)
+    with pytest.raises(ModelError, match=told):
+        predictor.predict(["great"])
+
+
+def test_a_wrong_key_is_said_and_not_shown(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in repeats the key that it is sent, as some servers do."""
+    monkeypatch.setenv("MY_KEY", "very-secret")
+    server = serve(key="another")
+    with pytest.raises(ModelError, match=r"\(401\).*variable MY_KEY is refused.*\*\*\*") as found:
+        remote(server, key_variable="MY_KEY").predict(TEXTS)
+    assert "very-secret" not in str(found.value)
+    assert server.n_requests <= 8
+
+
+def test_a_host_that_is_not_there_is_said_at_once() -> None:
+    predictor = load_predictor("http://127.0.0.1:9/predict", labels=MODEL.labels, remote=RemoteOptions(api="mlflow"))
+    with pytest.raises(ModelError, match=r"127\.0\.0\.1:9/predict cannot be reached .*is the server running"):
+        RetryingPredictor(predictor, Retry()).predict(["great"])
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "told"),
+    [
+        ("http://host/p", {}, "needs --api"),
+        ("http://host/p", {"api": "opnai"}, "did you mean 'openai'"),
+        ("http://host/p", {"api": "kserve", "votes": 3}, "kserve has no use for --votes"),
+        ("http://host/p", {"api": "torchserve", "batch_size": 3}, "one text a request; leave out --batch-size"),
+        ("http://host/p", {"api": "openai"}, "--api-model NAME"),
+        ("http://host/p", {"request": "{", "answer": "p"}, "--request is no JSON"),
+        ("http://host/p", {"request": "{}", "answer": "p"}, "no hole for the texts"),
+        ("http://host/p", {"request": '["{texts}"]', "answer": "p[x"}, "is no path"),
+        ("http://me:word@host/p", {"api": "mlflow"}, "holds a password"),
+        ("http://host/p?api_key=1", {"api": "mlflow"}, "holds the key 'api_key'"),
+        ("http:///p", {"api": "mlflow"}, "names no host"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(url: str, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        load_predictor(url, labels=MODEL.labels, remote=RemoteOptions(**options))
+
+
+def test_options_of_a_server_are_refused_for_other_models() -> None:
+    assert main(["explain", "--document", "great", "--model", "runs:predictor", "--concurrency", "3"]) == 2
+
+
+def test_a_language_model_needs_label_words() -> None:
+    with pytest.raises(InputError, match="no labels of its own"):
+        load_predictor("http://host/p", remote=RemoteOptions(api="openai", api_model="m"))
+
+
+# --- whole runs ---
+
+
+def explained(model: Any, **given: Any) -> dict[str, Any]:
+    settings = {"min_occurrences": 1, "stop_words": "none"}
+    result = Explainer(model, top_k=5, settings=settings, retry=QUICK, **given).explain(TEXTS).to_dict()
+    return {name: result[name] for name in ("labels", "finished", "settled")}
+
+
+def test_a_run_over_a_shaky_server_ends_as_the_local_model_does(serve: Serve) -> None:
+    server = serve(faults=SOME, delay=0.001)
+    assert explained(remote(server, concurrency=16)) == explained(MODEL)
+    assert sum(server.asked.values()) > sum(server.answered.values())
+
+
+@pytest.mark.parametrize("n_calls", [45, 90, 200])
+def test_a_budget_is_kept_to_whatever_fails(n_calls: int, serve: Serve) -> None:
+    server = serve(faults=Faults(too_many=0.15, dropped=0.15))
+    explainer = Explainer(
+        remote(server, concurrency=16), max_model_calls=n_calls, retry=QUICK, settings={"min_occurrences": 1}
+    )
+    cost = explainer.explain(TEXTS).cost
+    assert sum(server.asked.values()) == cost.predictor_texts <= n_calls
+
+
+def test_the_command_line_keeps_no_key(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MY_KEY", "very-secret")
+    server = serve(key="very-secret", faults=SOME)
+    (tmp_path / "docs.txt").write_text("\n".join(TEXTS))
+    given = [
+        "explain",
+        str(tmp_path / "docs.txt"),
+        "--model",
+        server.url,
+        "--api",
+        "torchserve",
+        "--min-occurrences",
+        "1",
+    ]
+    given += ["--key-variable", "MY_KEY", "--concurrency", "8", "--out", str(tmp_path / "run"), "-v"]
+    assert main(given) == 0
+    shown = "".join(capfd.readouterr())
+    assert "great" in shown and "very-secret" not in shown
+    for file in (tmp_path / "run").iterdir():
+        assert b"very-secret" not in file.read_bytes()
