@@ -1,0 +1,7 @@
+"""stub"""
+
+from pathlib import Path
+
+
+def write(folder: Path) -> None:
+    """."""
