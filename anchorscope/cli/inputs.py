@@ -61,7 +61,12 @@ def given_predictor(given: Mapping[str, Any]) -> Predictor:
         raise InputError("Name the model to explain: --model M.")
     labels = given["names"].split(",") if "names" in given else None
     predictor = load_predictor(given["model"], labels=labels, **chosen(given, ("trust", "allow_pickle", "device")))
-    return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout")))
+    return RetryingPredictor(predictor, given_retry(given))
+
+
+def given_retry(given: Mapping[str, Any]) -> Retry:
+    """How often and how long the model is tried."""
+    return Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout"))
 
 
 def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator | None:
