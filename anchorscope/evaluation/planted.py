@@ -37,7 +37,7 @@ from anchorscope.evaluation.planted_model import PlantedModel
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.result import Result
-from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.aggregations import aggregation, total
 from anchorscope.settings import Settings
 from anchorscope.text.words import removals, split, terms
 
@@ -146,7 +146,8 @@ def n_truth(run: KeptRun, n: int) -> int:
 
 def has_truth(settings: Settings) -> bool:
     """Whether the true score of a planted word can be worked out."""
-    return settings.score == "occlusion" and settings.aggregation == "total" and settings.weight == "equal"
+    adds_up_falls = aggregation(settings.aggregation).score is total and settings.weight == "equal"
+    return settings.score == "occlusion" and adds_up_falls
 
 
 def look_up(
