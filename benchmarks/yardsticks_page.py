@@ -1,7 +1,7 @@
 """docs/yardsticks.md from the rows in docs/data, as they came out: no number on the page is written by hand.
 
-A cell is the mean over the classes of all tasks of the mean over seeds. Where a list is removed, it is the share of what
-the oracle of the very same documents reaches. A contender is compared with ``fast`` (the reference) by the paired
+A cell is the mean over the classes of all tasks of the mean over seeds. Where a list is removed, it is the share of
+what the oracle of the very same documents reaches. A contender is compared with ``fast`` (the reference) by the paired
 differences of the classes (means over seeds), a t-test each, and the p-values of one table are corrected together by
 Holm's method: an arrow says that a contender is above or below the reference at 5%.
 """
