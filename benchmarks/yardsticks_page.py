@@ -333,11 +333,10 @@ def _settled(rows: Sequence[Row]) -> str:
 
 def _n_seeds(rows: Sequence[Row]) -> str:
     """How many seeds there are of each piece: one number, or the least and the most."""
-    seeds: dict[tuple[str, ...], set[str]] = {}
-    for row in rows:
-        if row.get("calls", "0").isdigit() and not row.get("method", "").startswith("oracle"):
-            key = (row["task"], row.get("method", ""), row.get("calls", ""))
-            seeds.setdefault(key, set()).add(row["seed"])
+    seeds: dict[tuple[str, str, str], set[str]] = {}
+    limited = [row for row in rows if row["calls"].isdigit()]
+    for row in limited or rows:
+        seeds.setdefault((row["task"], row["method"], row["calls"]), set()).add(row["seed"])
     counts = sorted({len(found) for found in seeds.values()})
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
