@@ -23,6 +23,9 @@ LABELS = ("no", "yes")
 FILLERS = tuple(f"{a}{b}" for a in ("ba", "de", "ki", "lo", "mu", "na", "po", "ra", "su", "ti") for b in "lnrstx")
 """Words that do nothing. Ties go by the alphabet, so most answers come after them: nobody finds those by luck."""
 
+COMMON = FILLERS[:9]
+"""Those that every text has: counting words finds them, and nothing else should."""
+
 SURE = 0.98
 """What a rule that decides says; no model says 1."""
 
@@ -121,7 +124,7 @@ RULES: Mapping[str, Callable[[str, int, np.random.Generator], Rule]] = {
 
 
 def _fillers(n: int, chances: np.random.Generator) -> list[str]:
-    return list(map(str, chances.choice(FILLERS, n)))
+    return [*COMMON, *map(str, chances.choice(FILLERS, n))]
 
 
 def _texts(n: int, length: int, chances: np.random.Generator, words: Sequence[str], share: float) -> tuple[str, ...]:
