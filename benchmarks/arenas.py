@@ -92,7 +92,9 @@ def shortcuts(labels: Sequence[str]) -> list[Shortcut]:
     ]
 
 
-def arena(task: str, model: str, data: Path | None, models: Path | None, documents: int = N_DOCUMENTS) -> Arena:
+def arena(
+    task: str, model: str, data: Path | None, models: Path | None, documents: int = N_DOCUMENTS, device: str = "cpu"
+) -> Arena:
     """An arena by its names."""
     if model == "rule":
         known = rule(task, documents)
@@ -108,7 +110,7 @@ def arena(task: str, model: str, data: Path | None, models: Path | None, documen
         explained = plant_in_texts(explained, all_planted, seed=1)
         held_out = plant_in_texts(held_out, all_planted, seed=2)
         planted = {label: tuple(w for s in all_planted if s.label == label for w in s.words) for label in labels}
-    predictor = _predictor(task, model, train, models)
+    predictor = _predictor(task, model, train, models, device)
     return Arena(task, model, predictor, explained, held_out, tuple(predictor.labels), planted)
 
 
@@ -121,10 +123,10 @@ def task_rows(task: str, data: Path | None, n: int) -> tuple[list[tuple[str, str
     return loaded.train, loaded.texts
 
 
-def _predictor(task: str, model: str, train: list[tuple[str, str]], models: Path | None) -> Predictor:
+def _predictor(task: str, model: str, train: list[tuple[str, str]], models: Path | None, device: str) -> Predictor:
     if model == "small":
         assert models is not None, "--models says where the fine-tuned encoders are"
-        return Remembering(classifiers.classifier("small", tasks.Task(task, train, []), models))
+        return Remembering(classifiers.classifier("small", tasks.Task(task, train, []), models, device))
     if task == "demo":
         return as_predictor(demo.train(demo.Reviews([text for text, _ in train], [label for _, label in train])))
     return classifiers.train("linear", train)

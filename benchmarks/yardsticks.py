@@ -191,6 +191,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--documents", type=int, default=N_DOCUMENTS)
     parser.add_argument("--encoders", type=Path, help="the folder of the fine-tuned encoders (benchmarks.classifiers)")
+    parser.add_argument("--device", default="cpu", help="where the encoders compute")
     parser.add_argument("--perturbator", default="corpus", help="what replaces words, for presets that replace them")
     parser.add_argument("--own", action="store_true", help="also contenders at their own defaults, which takes long")
     parser.add_argument("--roar", action="store_true", help="also retrain without the words")
@@ -200,7 +201,8 @@ def main() -> None:
     if not arguments.page:
         for task, model in pairs(arguments.tasks, arguments.models):
             rows = Rows(arguments.out / f"yardsticks_{model}.csv")
-            work(arena(task, model, arguments.data, arguments.encoders, arguments.documents), rows, arguments)
+            place = arena(task, model, arguments.data, arguments.encoders, arguments.documents, arguments.device)
+            work(place, rows, arguments)
         if arguments.roar:
             kept = Rows(arguments.out / "yardsticks_roar.csv", ROAR_FIELDS)
             roar(Rows(arguments.out / "yardsticks_linear.csv"), kept, arguments.data)
