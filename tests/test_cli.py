@@ -511,7 +511,7 @@ def refused(done: Outcome, says: str) -> None:
         (("--document", "a text", "--document", "another"), "--document explains one text, and 2 are given"),
         (("docs.csv", "--terms", "sings"), "did you mean 'signs'"),
         (("docs.csv", "--terms", "plain,signs"), "name it alone"),
-        (("docs.csv", "--terms", "emoji"), "There is no term to test in the documents (--terms emoji)"),
+        (("docs.csv", "--terms", "emoji"), "No word is left to test: of 0 words none occurs 1 times; --terms is emoji"),
         (("docs.csv", "--terms", "signs", "--score", "banzhaf"), "--score banzhaf replaces words one by one"),
         ((), "No file was named"),
     ],

@@ -312,14 +312,11 @@ def find_candidates(
     counts = np.bincount(found.term, minlength=len(numbers.terms))
     is_candidate = counts >= settings.min_occurrences
     chosen = sorted(word for word, number in numbers.terms.items() if is_candidate[number])
-    if not len(counts):
-        raise DocumentsError(f"There is no term to test in the documents (--terms {kinds}); name other kinds.")
     if not chosen:
+        advice = "lower --min-occurrences or give more documents" if len(counts) else f"--terms is {kinds}"
         raise DocumentsError(
-            f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; "
-            "lower --min-occurrences or give more documents."
+            f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; {advice}."
         )
-    # Terms were numbered as they were met; from here on they are numbered in their own order, without the rare ones.
     first_numbers = np.array([numbers.terms[word] for word in chosen], np.intp)
     final_numbers = np.zeros(len(counts), np.int32)
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
