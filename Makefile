@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check browser bench reliability audit lock clean
+.PHONY: demo test check browser bench yardsticks reliability audit lock clean
 
 demo: .venv/demo.installed
 	$(BIN)/anchorscope demo
@@ -36,6 +36,17 @@ bench: .venv/test.installed
 	$(BIN)/python -m benchmarks.settled --tasks rotten-tomatoes --occurrences 41000 410000 4100000
 	$(if $(CORPUS),$(BIN)/python -m benchmarks.growth --data $(CORPUS))
 	env -u OMP_NUM_THREADS $(BIN)/python -m benchmarks.first_answer
+
+# docs/yardsticks.md: rows that are missing are made, then the page. Hours on one core; it may be stopped, and goes on.
+# ENCODERS=FOLDER (python -m benchmarks.classifiers) adds the small encoder.
+ENCODERS ?=
+REAL := $(if $(DATA),--data $(DATA),--tasks rotten-tomatoes demo)
+yardsticks: export OMP_NUM_THREADS := 1
+yardsticks: .venv/test.installed
+	$(BIN)/python -c 'import shapiq' 2>/dev/null || $(BIN)/pip install -q -c constraints.txt shapiq==1.4.1
+	$(BIN)/python -m benchmarks.planting $(REAL)
+	$(if $(ENCODERS),$(BIN)/python -m benchmarks.yardsticks $(REAL) --models small --encoders $(ENCODERS))
+	$(BIN)/python -m benchmarks.yardsticks $(REAL) --models linear rule planted --roar
 
 # The table of docs/reliability.md: some hours on two cores; the full disk needs root, as a file system is mounted.
 STUDIES := kills signals same faults bad_answers bad_inputs poison fuzz hostile_folders writers full_disk memory \

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from anchorscope.planning.collection import LazyWords, check_labels, choose, find_candidates
+from anchorscope.planning.collection import LazyWords, check_labels, check_scripts, choose, find_candidates
 from anchorscope.sampling.draws import half_masks
 from anchorscope.sampling.engine import SHARED_BLOCK
 from anchorscope.settings import Settings
@@ -120,6 +120,7 @@ def estimate(
     """What explaining the documents would take; asks the model about one batch."""
     check_labels(predictor.labels, settings)
     chosen, _ = choose(documents.documents, settings)
+    check_scripts(chosen, settings)
     texts = [document.text for document in chosen]
     candidates = find_candidates(chosen, settings)
     sizes = np.diff(candidates.first_occurrence)

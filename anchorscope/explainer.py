@@ -36,6 +36,8 @@ from anchorscope.settings import (
     unused_perturbator,
 )
 from anchorscope.text.read import Documents, listed_texts, read_texts
+from anchorscope.text.rule import PLAIN
+from anchorscope.text.segmenters import needed_segmenters
 from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Predictor, Snapshot, Words
 
@@ -136,7 +138,10 @@ class Explainer:
     def _explain_document(self, text: str, settings: Settings) -> LocalExplanation:
         if not isinstance(text, str):
             raise InputError(f"text must be a string, not {in_a_line(text)} (a {type(text).__name__}).")
-        if not tested_positions(text):
+        kinds = str(settings.terms)
+        if kinds != PLAIN:
+            needed_segmenters([text])
+        if not tested_positions(text, kinds=kinds):
             raise DocumentsError("The document has no word to test; give a text with words.")
         predictor = self._predictor()
         words = split(text)
@@ -144,7 +149,7 @@ class Explainer:
         if perturbator is not None and not len(perturbator.vocabulary):
             perturbator = perturbator.fit([words])  # it has seen no texts yet, so it learns from this one
         score = registry.resolve("score", str(settings.score))(predictor, perturbator, settings)
-        return explain_document(text, predictor, score, settings.tau)
+        return explain_document(text, predictor, score, settings.tau, kinds)
 
     def _predictor(self) -> Predictor:
         predictor = as_predictor(self.model, labels=self.labels, text_column=self.text_column)

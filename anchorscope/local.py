@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from math import nan, sqrt
 
 from anchorscope import registry
-from anchorscope.text.words import spans, split, terms
+from anchorscope.text.rule import PLAIN
+from anchorscope.text.terms import terms_of
+from anchorscope.text.words import spans, split
 from anchorscope.types import LocalScore, Measurement, Positions, Predictor, Unit
 
 
@@ -53,32 +55,34 @@ class LocalExplanation:
         return tuple(word.word for word in self.words if word.anchor)
 
 
-def tested_positions(text: str, grain: str = "token") -> list[Positions]:
-    """Where the terms of a text stand: each word by itself, or all words of a term together.
+def tested_positions(text: str, grain: str = "token", kinds: str = PLAIN) -> list[Positions]:
+    """Where the terms of a text stand: each by itself, or all words of a term together.
 
-    >>> tested_positions("So good, so good!"), tested_positions("So good, so good!", "term")
-    ([(0,), (1,), (3,), (4,)], [(0, 3), (1, 4)])
+    >>> tested_positions("So good, so good!"), tested_positions("So good, so good!", "term", "words,signs")
+    ([(0,), (1,), (3,), (4,)], [(0, 3), (1, 4), (5,)])
     """
-    named = [(position, term) for position, term in enumerate(terms(split(text))) if term is not None]
+    found = terms_of(text, kinds)
     if grain == "token":
-        return [(position,) for position, _ in named]
-    together: dict[str, list[int]] = {}
-    for position, term in named:
-        together.setdefault(term, []).append(position)
-    return [tuple(positions) for positions in together.values()]
+        return [positions for _, positions in found]
+    together: dict[str, Positions] = {}
+    for term, positions in found:
+        together[term] = together.get(term, ()) + positions
+    return [*together.values()]
 
 
-def explain_document(text: str, predictor: Predictor, score: LocalScore | None, tau: float) -> LocalExplanation:
-    """The prediction and what every word does; with no score, the prediction and the words alone."""
+def explain_document(
+    text: str, predictor: Predictor, score: LocalScore | None, tau: float, kinds: str = PLAIN
+) -> LocalExplanation:
+    """The prediction and what every term does; with no score, the prediction and the terms alone."""
     row = predictor.predict([text])[0]
     label = int(row.argmax())
     found: dict[int, Measurement] = {}
-    if score and (positions := tested_positions(text, score.grain)):
+    if score and (positions := tested_positions(text, score.grain, kinds)):
         unit = Unit(0, text, label, tuple(positions), (tau,) * len(positions), float(row[label]))
         rows = score.measure([unit])[0].rows()
         found = {position: row for row, together in zip(rows, positions) for position in together}
-    words = split(text).words
     places = spans(split(text))
+    terms = [(there[0], (places[there[0]][0], places[there[-1]][1])) for there in tested_positions(text, kinds=kinds)]
     tests_anchors = score is not None and score.tests_anchors
     return LocalExplanation(
         text=text,
@@ -86,7 +90,7 @@ def explain_document(text: str, predictor: Predictor, score: LocalScore | None, 
         probabilities=dict(zip(predictor.labels, map(float, row))),
         score=score.name if score else "",
         words=tuple(
-            _word(words[place], places[place], found.get(place), tests_anchors) for (place,) in tested_positions(text)
+            _word(text[start:end], (start, end), found.get(place), tests_anchors) for place, (start, end) in terms
         ),
     )
 

@@ -191,7 +191,7 @@ class Loop:
         before = meter.sent
         meter.allow(self._parts.budget.calls_left(self._cost))
         with suppress(CallsSpentError):
-            curves = evidence.aopc_curves(self._parts.predictor, self._collection, shown, settings.seed)
+            curves = evidence.aopc_curves(self._parts.predictor, self._collection, shown, settings)
             journal.begin({"aopc": curves})
             if self._score.tests_anchors:
                 rows = self._samples(shown)

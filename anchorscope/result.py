@@ -107,7 +107,7 @@ class Result:
                 settings={**values["settings"], "seed": _typed(values["settings"]["seed"], int)},
                 cost=_cost(values["cost"]),
                 documents={
-                    **values["documents"],
+                    **_known_documents(values["documents"]),
                     "usable": _typed(values["documents"]["usable"], int),
                     "skipped": {reason: _typed(n, int) for reason, n in values["documents"]["skipped"].items()},
                 },
@@ -236,6 +236,12 @@ def _term(values: Mapping[str, Any]) -> Term:
 def _cost(values: Mapping[str, Any]) -> Cost:
     counts = {name: _typed(values[name], int) for name in Cost.__slots__ if name != "seconds"}
     return Cost(seconds=_number(values["seconds"]), **counts)
+
+
+def _known_documents(values: Mapping[str, Any]) -> dict[str, Any]:
+    if "unseen" not in values:
+        return {**values}
+    return {**values, "unseen": {name: _typed(values["unseen"][name], int) for name in ("documents", "words")}}
 
 
 def _names(values: Mapping[str, Any]) -> dict[str, str]:

@@ -44,6 +44,7 @@ from anchorscope.planning.collection import (
     LazyWords,
     Predictions,
     check_labels,
+    check_scripts,
     choose,
     collect,
     find_candidates,
@@ -115,11 +116,13 @@ class Run:
         self._last: Snapshot | None = None
         self._n_asked = 0  # texts that predicting the documents took, tries that failed included
         self._finished = False
+        self._unseen: dict[str, int] = {}  # what the model does not read
         refuse_existing(folder, resume)
         check_workers(workers)
         clock = Clock()
         self._chosen, left_out = choose(documents.documents, settings)
         self._skipped = {**documents.skipped, **left_out}
+        self._segmenters = check_scripts(self._chosen, settings)
         self._choosing = clock.spent()
 
     def snapshots(self) -> Generator[Snapshot, None, None]:
@@ -164,13 +167,18 @@ class Run:
                 "sha256": self._documents.sha256,
                 "usable": len(self._chosen),
                 "skipped": self._skipped,
+                **({"unseen": self._unseen} if self._unseen else {}),
             },
             model={"name": self._predictor.name, "sha256": self._predictor.fingerprint},
             perturbator=self._perturbator_identity(),
             price=None
             if self._price_per_1000 is None
             else self._last.cost.predictor_texts * self._price_per_1000 / 1000,
-            versions={"anchorscope": version("anchorscope"), "python": platform.python_version()},
+            versions={
+                "anchorscope": version("anchorscope"),
+                "python": platform.python_version(),
+                **self._segmenters,
+            },
         )
 
     def kept_result(self) -> Result | None:
@@ -187,7 +195,7 @@ class Run:
         settings = self._settings
         labels = self._predictor.labels
         check_labels(labels, settings)
-        candidates = find_candidates(self._chosen, settings, training_texts=self._training_texts)
+        candidates = self._candidates()
         self._fit()
         if journal:
             self._begin_or_compare(journal)
@@ -225,6 +233,15 @@ class Run:
         for snapshot in loop.snapshots():
             self._finished = loop.finished
             yield snapshot
+
+    def _candidates(self) -> Candidates:
+        """The terms that may be tested, where the model reads them."""
+        texts = [document.text for document in self._chosen]
+        found = find_candidates(
+            self._chosen, self._settings, training_texts=self._training_texts, seen=self._predictor.visible(texts)
+        )
+        self._unseen = {"documents": found.n_cut, "words": found.n_unseen} if found.n_cut else {}
+        return found
 
     def _fit(self) -> None:
         """Let the perturbator learn from the documents; what has learnt is this run's own."""
@@ -356,6 +373,7 @@ class Run:
             "perturbator": self._perturbator_identity(),
             "training texts": {"sha256": _digest(self._training_texts)},
             "texts": self._keep_texts,
+            "segmenters": self._segmenters,
         }
 
 

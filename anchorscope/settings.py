@@ -31,6 +31,8 @@ from anchorscope.sampling.sequential_test import TESTS, SequentialTest
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation as resolved_aggregation
 from anchorscope.scoring.empty_anchor import ROBUST, WEIGHTS, EmptyAnchorRule
+from anchorscope.text.rule import PLAIN, USUAL
+from anchorscope.text.terms import checked_kinds
 from anchorscope.text.words import STOP_WORDS
 
 FILTERS = ("none", "optimistic", "sound")
@@ -77,6 +79,7 @@ class Settings:
     omega: float = 0.4
     round_size: int = 64
 
+    terms: str | None = None
     stop_words: str = "none"
     min_occurrences: int = 1
     sample_documents: float = 1.0
@@ -111,11 +114,23 @@ class Settings:
         aggregation = resolved_aggregation(self.aggregation)
         if self.score is None:
             object.__setattr__(self, "score", "occlusion" if aggregation.is_graded else "anchor")
+        self._check_terms()
         self._check_aggregation(aggregation)
         self._check_filter(aggregation)
         if self.strategy == "race":
             self._check_race(aggregation)
         self._check_samples(aggregation)
+
+    def _check_terms(self) -> None:
+        """Terms of several words can be left out, but not replaced."""
+        replaces = score_perturbs(self)
+        kinds = checked_kinds((PLAIN if replaces else ",".join(USUAL)) if self.terms is None else self.terms)
+        if replaces and kinds != PLAIN:
+            raise InputError(
+                f"--terms {kinds} has terms of several words, and --score {self.score} replaces words one by one: use "
+                f"--terms {PLAIN}, or --score occlusion."
+            )
+        object.__setattr__(self, "terms", kinds)
 
     def _check_aggregation(self, aggregation: Aggregation) -> None:
         """An aggregation adds up what the local score gives."""
@@ -199,7 +214,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Settings:
-        """The settings that ``to_dict`` wrote.
+        """The settings that ``to_dict`` wrote; before there were kinds of terms, all were plain words.
 
         >>> Settings.from_dict(Settings(seed=3).to_dict()).seed
         3
@@ -207,7 +222,7 @@ class Settings:
         for name in values:
             if name not in {field.name for field in fields(cls)}:
                 raise UnknownNameError("setting", str(name), [field.name for field in fields(cls)])
-        return cls(**values)
+        return cls(**{"terms": PLAIN, **values})
 
 
 _NAMED: Mapping[str, Iterable[str]] = MappingProxyType(

@@ -135,6 +135,7 @@ class Measurement:
 
     value: float
     variance: float
+    repeat: float
     calls: int
     anchor: bool
     decided: bool
@@ -152,7 +153,8 @@ class Measurements:
     """What a local score says of many occurrences: columns, a row an occurrence, in the order in which they were asked.
 
     ``value`` is the answer, ``variance`` what another seed would change about it (of the measuring alone, not between
-    documents; NaN where that cannot be told), ``calls`` the model's texts that the row was read from. Rows may share
+    documents; NaN where that cannot be told), ``repeat`` the answer of a second measurement, which tells how good the
+    variances are (NaN where there is none), ``calls`` the model's texts that the row was read from. Rows may share
     calls, so these do not add up; the ``Cost`` beside them does.
 
     The other columns are the test for an anchor that was read from the same samples: the verdict, whether the test
@@ -162,6 +164,7 @@ class Measurements:
 
     value: NDArray[np.float64]
     variance: NDArray[np.float64]
+    repeat: NDArray[np.float64]
     calls: NDArray[np.int64]
     anchor: NDArray[np.bool_]
     decided: NDArray[np.bool_]
@@ -179,7 +182,7 @@ class Measurements:
         """
         no = np.zeros(len(value), bool)
         nothing = np.zeros(len(value), np.int64)
-        return cls(value, variance, calls, no, ~no, nothing, nothing)
+        return cls(value, variance, np.full(len(value), nan), calls, no, ~no, nothing, nothing)
 
     @classmethod
     def join(cls, parts: Iterable[Measurements]) -> Measurements:
@@ -312,6 +315,15 @@ class BeginningPredictor(Predictor, Protocol):
 
     def begin(self, texts: Spelled) -> Callable[[], NDArray[np.float64]]:
         """Begin to answer; what comes back is called for the probabilities (texts, labels), and waits for them."""
+        ...
+
+
+@runtime_checkable
+class LimitedPredictor(Predictor, Protocol):
+    """A predictor that reads a long text in part, and says which."""
+
+    def visible(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
         ...
 
 

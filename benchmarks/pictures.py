@@ -1,4 +1,4 @@
-"""The pictures of docs/method.md, drawn from the tables in docs/data.
+"""The pictures of docs/rules.md and docs/growth.md, drawn from the tables in docs/data.
 
 python -m benchmarks.pictures          # writes docs/pictures/{rules,tests,settled}.svg
 """

@@ -152,7 +152,9 @@ def race(
         places = [np.arange(*small.first_occurrence[originals[d] : originals[d] + 2]) for d in some]
         value = judged.value[np.concatenate(places)]
         tested = round_.occurrences[round_.occurrences != EMPTY_ANCHOR]
-        now = strategy.count(Counted(tested, np.zeros(len(value), bool), value, np.zeros(len(value))))
+        now = strategy.count(
+            Counted(tested, np.zeros(len(value), bool), value, np.zeros(len(value)), np.full(len(value), np.nan))
+        )
         labels, terms = collection.labels_of(now.occurrences), collection.terms_of(now.occurrences)
         tally = tally.observe(labels, terms, now.anchor, now.value)
     seconds = process_time() - start - linear

@@ -17,9 +17,22 @@ from anchorscope.run import Run
 from anchorscope.sampling.engine import Engine
 from anchorscope.sampling.sequential_test import SequentialTest, one_step_bounds
 from anchorscope.settings import preset
+from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_texts
 from anchorscope.text.words import split
-from benchmarks import first_answer, peer_alibi, peer_anchor_exp, peer_own, peers, variants, written
+from benchmarks import (
+    contenders,
+    first_answer,
+    peer_alibi,
+    peer_anchor_exp,
+    peer_own,
+    peers,
+    retraining,
+    variants,
+    written,
+    yardsticks,
+    yardsticks_page,
+)
 from benchmarks.peer_folder import Judged, Meter, read_task, write_task
 
 
@@ -69,7 +82,7 @@ def test_judging_the_tokens_of_an_arena_finds_the_words_of_a_scan(
     monkeypatch.setattr(peers, "CACHE", tmp_path)
     monkeypatch.setattr(peers, "write_folder", lambda folder: None)
     arena = peers.Arena("rotten-tomatoes", None, {"few": 5, "some": 120, "all": 120})
-    settings = preset("banzhaf", strategy="scan")
+    settings = preset("banzhaf", strategy="scan", top_k=1000)
     perturbator = CorpusPerturbator(top_n=settings.top_n)
     perturbator = perturbator.fit([split(text) for text in arena.texts])
     engine = Engine(arena.predictor, perturbator, settings.sampling, settings.anchor_test)
@@ -77,9 +90,13 @@ def test_judging_the_tokens_of_an_arena_finds_the_words_of_a_scan(
     verdicts, cost = peer_own.judge(documents, arena.predictor, engine)
     run = Run(read_texts(arena.texts), arena.predictor, CorpusPerturbator(top_n=settings.top_n), settings)
     *_, last = run.snapshots()
-    scanned = {label: [term.term for term in one.terms] for label, one in last.explanations.items()}
+    scanned = {
+        label: [term.term for term in sorted(one.terms, key=lambda term: -term.score)[:20]]
+        for label, one in last.explanations.items()
+    }
     assert arena.lists({"verdicts": verdicts}) == {"total": scanned}
-    assert (cost.predictor_texts, cost.tests) == (last.cost.predictor_texts, len(verdicts))
+    assert cost.tests == len(verdicts)
+    assert cost.predictor_texts <= last.cost.predictor_texts, "a run measures some documents twice"
     for label, terms in scanned.items():
         quality = arena.quality(label, terms, "some")
         assert quality["aopc_same"] == quality["aopc_all"] > 0
@@ -130,3 +147,82 @@ def test_what_is_written_says_where_it_comes_from(tmp_path: Path) -> None:
     content = path.read_text()
     assert '"machine"' in content and '"commit"' in content and '"seeds": 2' in content
     assert "somewhere" not in content
+
+
+# --- yardsticks ---
+
+
+@pytest.mark.parametrize("calls", [60, 400])
+@pytest.mark.parametrize("name", [name for name in contenders.CONTENDERS if not name.startswith("shap")])
+def test_a_contender_keeps_to_its_calls_and_names_words_of_the_documents(name: str, calls: int) -> None:
+    texts = [f"{a} {b} film {c}" for a in ("great", "bad", "so") for b in ("plot", "cast", "fun") for c in "xyzuvw"]
+    model = WeightPredictor({"great": 2.0, "bad": -2.0, "fun": 0.5}, bias=0.1)
+    metered = contenders.Metered(model, calls)
+    found = contenders.CONTENDERS[name](contenders.Documents(metered, texts, calls, 0, "corpus"))
+    assert 0 < metered.asked <= calls
+    assert {word for words in found.values() for word in words} <= {word for text in texts for word in text.split()}
+    if name not in ("frequency", "paper", "paper-optimised", "banzhaf") and calls == 400:
+        assert found["yes"][0] == "great" and found["no"][0] == "bad"
+
+
+def test_the_meter_refuses_what_was_not_allowed() -> None:
+    metered = contenders.Metered(WeightPredictor({}), 2)
+    metered.predict(["a", "b"])
+    with pytest.raises(RuntimeError, match="allowed"):
+        metered.predict(["c"])
+
+
+def test_rows_are_kept_and_not_made_again(tmp_path: Path) -> None:
+    names = {"task": "t", "model": "m", "method": "fast", "calls": 500, "seed": 1}
+    rows = yardsticks.Rows(tmp_path / "rows.csv")
+    assert not rows.has(**names)
+    rows.add([{**names, "label": label, "terms": "a b"} for label in ("no", "yes")])
+    again = yardsticks.Rows(tmp_path / "rows.csv")
+    assert again.has(**names) and not again.has(**{**names, "seed": 2}) and len(again.rows) == 2
+
+
+def yardstick_rows(shares: dict[str, float]) -> list[dict[str, str]]:
+    """Rows of ten classes, in which the contenders reach some share of the oracle, give or take a little."""
+    rows = []
+    for number in range(10):
+        fixed = {"task": f"task {number}", "label": "yes", "model": "linear", "documents": "9", "commit": "c"}
+        oracle = {"method": "oracle, replacement", "calls": "own", "seed": "0", "replacement": "0.2", "terms": "a"}
+        rows.append({**fixed, **oracle})
+        for seed, (method, share) in ((s, pair) for s in "01" for pair in shares.items()):
+            value = 0.2 * (share + 0.01 * (number % 3))
+            made = {"method": method, "calls": "500", "seed": seed, "replacement": str(value), "terms": "a b"}
+            rows.append({**fixed, **made})
+    return rows
+
+
+def test_figures_are_shares_of_the_oracle_in_the_mean_over_seeds() -> None:
+    cells = yardsticks_page.figures(yardstick_rows({"fast": 0.8}), "replacement")
+    assert [*cells] == [("fast", "500")]
+    assert cells["fast", "500"]["task 1 yes"] == pytest.approx(0.81)
+    assert yardsticks_page.figures(yardstick_rows({"fast": 0.8}), "stability")["fast", "500"]["task 1 yes"] == 1
+
+
+def test_only_what_differs_beyond_chance_gets_an_arrow() -> None:
+    """One contender is below in every class; one is as often above as below; one is the same."""
+    rows = yardstick_rows({"fast": 0.8, "worse": 0.6, "same": 0.8})
+    cells = yardsticks_page.figures(rows, "replacement")
+    for number in range(10):
+        cells["worse", "500"][f"task {number} yes"] += 0.01 * (number % 2)
+        cells["same", "500"][f"task {number} yes"] += 0.1 * (-1) ** number
+    assert yardsticks_page._arrows(cells) == {("worse", "500"): "↓"}
+
+
+def test_holm_corrects_for_the_number_of_tests() -> None:
+    assert yardsticks_page.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert yardsticks_page.p_value([0.1, 0.2, 0.3]) == pytest.approx(0.0742, abs=1e-4)
+
+
+def test_the_page_of_the_yardsticks_is_the_one_that_its_rows_make(tmp_path: Path) -> None:
+    yardsticks_page.write(written.DATA, tmp_path / "page.md")
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == yardsticks_page.PAGE.read_text(encoding="utf-8")
+
+
+def test_a_classifier_that_never_sees_the_words_is_less_accurate() -> None:
+    rows = [(f"{word} film number{i}", word) for i in range(60) for word in ("good", "bad")]
+    assert retraining.accuracy_without(rows, []) == 1
+    assert retraining.accuracy_without(rows, ["good", "bad"]) < 0.8

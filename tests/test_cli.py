@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -456,7 +457,7 @@ def test_top_refuses(run: Command, arguments: tuple[str, ...], says: str) -> Non
 def test_top_counts_no_anchors_of_a_run_that_tested_none(run: Command) -> None:
     run(*EXPLAIN, "--out", "run")
     done = run("top", "run", "--aggregation", "pr")
-    assert done.status == 2 and "'pr' counts anchors, and --score occlusion tests none" in done.err
+    assert done.status == 2 and "This run tested no anchors, so it cannot count them" in done.err
 
 
 # Bad input: one sentence, exit status 2, no call of the model beyond the one that reveals it
@@ -507,6 +508,11 @@ def refused(done: Outcome, says: str) -> None:
         (("docs.csv", "--document", "a text"), "leave out DOCUMENTS"),
         (("--document", "a text", "--out", "run"), "leave out --out"),
         (("--document", "   "), "no word"),
+        (("--document", "a text", "--document", "another"), "--document explains one text, and 2 are given"),
+        (("docs.csv", "--terms", "sings"), "did you mean 'signs'"),
+        (("docs.csv", "--terms", "plain,signs"), "name it alone"),
+        (("docs.csv", "--terms", "emoji"), "There is no term to test in the documents (--terms emoji)"),
+        (("docs.csv", "--terms", "signs", "--score", "banzhaf"), "--score banzhaf replaces words one by one"),
         ((), "No file was named"),
     ],
 )
@@ -658,6 +664,22 @@ def test_every_switch_is_in_the_docs() -> None:
     given = {"seed", "labels", "top_k", "aggregation"}
     missing = [f.name for f in fields(Settings) if f.name not in given and f"--{f.name.replace('_', '-')}" not in page]
     assert not missing
+
+
+def test_a_warning_of_ours_is_a_sentence(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from anchorscope.cli import inputs
+
+    made = inputs.Run
+
+    def warned(*given: object, **named: object) -> object:
+        warnings.warn("Mind the gap.", stacklevel=2)
+        return made(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(inputs, "Run", warned)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert "anchorscope: Mind the gap.\n" in run(*EXPLAIN).err
+        assert run(*EXPLAIN, "-q").err == ""
 
 
 def test_unexpected_failure_is_one_sentence(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:

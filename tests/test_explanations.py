@@ -114,7 +114,7 @@ def shown(**given: object) -> Shown:
         written=("A", "b", "c"),
         tally=tally,
         scores=np.array([[1.0, 3.0, 2.0]]),
-        standing=Standing(-endless, endless, np.array([True])),
+        standing=Standing(-endless, endless, np.array([True]), driver=endless < 0, against=endless < 0),
         aggregation=aggregation("total"),
         tests_anchors=True,
         n_documents=np.array([20]),

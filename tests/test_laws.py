@@ -342,12 +342,20 @@ def test_a_race_to_the_end_equals_the_scan(name: str) -> None:
         assert found == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["sq", "av", "total", "pr"])
-def test_at_the_end_of_a_race_the_interval_is_the_score(name: str) -> None:
-    given = {"aggregation": name, "score": "banzhaf", "test": "fixed", "strategy": "race", "regret": 0.0}
+@pytest.mark.parametrize(
+    ("name", "score"), [("sq", "anchor"), ("av", "anchor"), ("pr", "anchor"), ("total", "occlusion")]
+)
+def test_at_the_end_of_a_race_the_interval_is_the_score(name: str, score: str) -> None:
+    given = {"aggregation": name, "score": score, "test": "fixed", "strategy": "race", "regret": 0.0}
     for explanation in explained(**given)["labels"].values():
         for term in explanation["terms"]:
             assert term["interval"] == pytest.approx([term["score"]] * 2, abs=2e-5)
+
+
+def test_at_the_end_of_a_race_of_noisy_values_the_interval_holds_the_score_and_the_noise() -> None:
+    given = {"aggregation": "total", "score": "banzhaf", "test": "fixed", "strategy": "race", "regret": 0.0}
+    terms = [term for one in explained(**given)["labels"].values() for term in one["terms"]]
+    assert all(term["interval"][0] < term["score"] < term["interval"][1] for term in terms)
 
 
 def test_the_folder_of_a_race_has_the_tally_of_the_race(tmp_path: Path) -> None:

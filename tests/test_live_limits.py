@@ -131,9 +131,9 @@ def test_so_does_one_that_is_not_tried_again(tmp_path: Path) -> None:
     live = LiveRun(tmp_path / "run", trial=Trial(Odd(), lambda: MaskTokenPerturbator(""), preset("fast")))
     live.start()
     with pytest.raises(BaseException) as raised:
-        live.ask("cancelled", anchors=False).result(10)
+        live.ask("cancelled", words=False).result(10)
     assert "Cancelled" in type(raised.value).__name__ or "Cancelled" in str(raised.value)
-    assert live.ask("great", anchors=False).result(10)["label"] == "yes"
+    assert live.ask("great", words=False).result(10)["label"] == "yes"
     live.leave()
 
 

@@ -26,6 +26,7 @@ from anchorscope import Explainer
 from anchorscope.asking.answers import checked, one_hot
 from anchorscope.errors import InputError, MissingPackageError, ModelError, ModelFileError, UnknownNameError
 from anchorscope.predictors import as_predictor, encoding, load_predictor
+from anchorscope.predictors.encoding import Reach
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor, PipelinePredictor
@@ -916,3 +917,39 @@ class TestFingerprints:
         for part in tiny_bert():
             part.save_pretrained(tmp_path / "elsewhere")
         assert load_predictor(str(tmp_path / "elsewhere")).fingerprint == load_predictor(str(bert_folder)).fingerprint
+
+
+class TestVisible:
+    """A tiny BERT reads sixteen pieces, two of which frame the text: fourteen words of it."""
+
+    def test_a_model_says_how_far_it_reads(self) -> None:
+        model, tokenizer = tiny_bert()
+        word = next(word for word in WORDS if word.isalpha())
+        long = " ".join([word] * 20)
+        seen = HuggingFacePredictor(model, tokenizer).visible(["", word, long])
+        assert seen.tolist() == [[0, 0], [0, len(word)], [0, 14 * (len(word) + 1) - 1]]
+
+    def test_one_that_cuts_at_the_left_reads_the_end(self) -> None:
+        model, tokenizer = tiny_bert()
+        tokenizer.truncation_side = "left"
+        word = next(word for word in WORDS if word.isalpha())
+        long = " ".join([word] * 20)
+        assert HuggingFacePredictor(model, tokenizer).visible([long]).tolist() == [[6 * (len(word) + 1), len(long)]]
+
+    def test_a_tokenizer_without_places_is_asked_about_parts(self) -> None:
+        class Slow:
+            is_fast = False
+            truncation_side = "right"
+
+            def __call__(self, text: str, **_: Any) -> dict[str, Any]:
+                return {"input_ids": [0, *map(len, text.split()), 0]}
+
+        reach = Reach(Slow(), {"truncation": True, "max_length": 5})
+        assert reach(["a bc def ghij", "a bc def"]).tolist() == [[0, 9], [0, 8]]
+        assert Reach(Slow(), {})(["a " * 50]).tolist() == [[0, 100]]
+
+    def test_a_run_does_not_test_what_the_model_does_not_read(self, bert_folder: Path) -> None:
+        words = [word for word in WORDS if word.isalpha()][:2]
+        texts = [" ".join([words[0]] * 14 + [words[1]] * 3), words[0]]
+        result = Explainer(HuggingFacePredictor.from_folder(bert_folder)).explain(texts)
+        assert result.documents["unseen"] == {"documents": 1, "words": 3}

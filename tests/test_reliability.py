@@ -199,7 +199,7 @@ def test_a_journal_keeps_the_order_of_the_words_out(keep_texts: bool, tmp_path: 
         rounds = [unpacked(blob) for (blob,) in db.execute("SELECT rows FROM measurements")]
         evidence = db.execute("SELECT document, term, ordinal FROM evidence").fetchall()
     assert not [name for name in (*columns, *ROW.names) if "position" in name]
-    assert {"document", "term", "ordinal"} < {*ROW.names} and len(ROW.names) == 12, "what else names an occurrence?"
+    assert {"document", "term", "ordinal"} < {*ROW.names} and len(ROW.names) == 13, "what else names an occurrence?"
     measured = {0: [], 1: []}
     for rows in rounds:
         for document, term, ordinal in rows[["document", "term", "ordinal"]].tolist():

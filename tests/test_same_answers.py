@@ -1,6 +1,7 @@
 """What runs answer does not change when the code is rearranged: some settings, and what each said at first.
 
-The file of answers was written by the version before the rooms (commit 0620d26) and is read here; where an answer is
+The file of answers was written by the version before the rooms (commit 0620d26) and is read here; the intervals and
+memberships of graded values were written again when they began to hold the noise of measuring. Where an answer is
 meant to change, ``REWRITE_GOLDEN=1 make test`` writes it anew.
 """
 

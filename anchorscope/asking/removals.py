@@ -19,7 +19,7 @@ AOPC-global removes from each document *its own* k best words, so every document
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.batches import answers_in_batches
 from anchorscope.errors import InputError, UnknownNameError
-from anchorscope.text.words import replace, split, term, terms
+from anchorscope.text.rule import PLAIN
+from anchorscope.text.terms import keys_by_position
+from anchorscope.text.words import replace, split, term
 from anchorscope.types import Predictor, Words
 
 Floats = NDArray[np.float64]
@@ -55,21 +57,26 @@ class _Cut:
     """A text predicted the label: its words, their terms, what replaces each, and the probability of the label."""
 
     words: Words
-    terms: tuple[str | None, ...]
+    terms: Mapping[int, str]
     substitutes: Sequence[str]
     probability: float
 
     def without(self, removed: Collection[str]) -> str:
         """The text with every occurrence of some terms removed."""
-        places = enumerate(self.terms)
-        return replace(self.words, {i: self.substitutes[i] for i, key in places if key in removed})
+        return replace(self.words, {i: self.substitutes[i] for i, key in self.terms.items() if key in removed})
 
 
 class Removals:
     """The documents of one label, ready to have terms removed; ``n_texts`` counts what the model was asked."""
 
     def __init__(
-        self, predictor: Predictor, texts: Sequence[str], label: str, *, substitutes: Substitutes | None = None
+        self,
+        predictor: Predictor,
+        texts: Sequence[str],
+        label: str,
+        *,
+        substitutes: Substitutes | None = None,
+        kinds: str = PLAIN,
     ) -> None:
         self._predictor = predictor
         self.n_texts = 0
@@ -84,12 +91,14 @@ class Removals:
             raise InputError(f"None of the {len(texts)} texts is predicted {label!r}: there is nothing to remove from.")
         cuts = [split(texts[i]) for i in chosen]
         instead = substitutes(cuts) if substitutes else [("",) * len(cut) for cut in cuts]
-        self._documents = [
-            _Cut(cut, terms(cut), words, float(rows[i, self._label])) for i, cut, words in zip(chosen, cuts, instead)
-        ]
+        keys = keys_by_position([texts[i] for i in chosen], kinds)
+        probabilities = rows[chosen, self._label].tolist()
+        self._documents = [*map(_Cut, cuts, keys, instead, probabilities)]
 
     @classmethod
-    def known(cls, predictor: Predictor, texts: Sequence[str], label: str, probabilities: Floats) -> Removals:
+    def known(
+        cls, predictor: Predictor, texts: Sequence[str], label: str, probabilities: Floats, *, kinds: str = PLAIN
+    ) -> Removals:
         """Those of texts that are known to be predicted the label, with these probabilities: nothing is asked again."""
         made = cls.__new__(cls)
         made._predictor = predictor
@@ -97,7 +106,8 @@ class Removals:
         made._label = predictor.labels.index(label)
         cuts = [split(text) for text in texts]
         made._documents = [
-            _Cut(cut, terms(cut), ("",) * len(cut), float(p)) for cut, p in zip(cuts, probabilities.tolist())
+            _Cut(cut, keys, ("",) * len(cut), p)
+            for cut, keys, p in zip(cuts, keys_by_position(texts, kinds), probabilities.tolist())
         ]
         return made
 
@@ -155,7 +165,7 @@ class Removals:
         pairs = [
             (number, word)
             for number, document in enumerate(self._documents)
-            for word in sorted({t for t in document.terms if t is not None and (wanted is None or t in wanted)} - gone)
+            for word in sorted({t for t in document.terms.values() if wanted is None or t in wanted} - gone)
         ]
         before = [self._documents[number].without(gone) for number, _ in pairs] if gone else []
         after = [self._documents[number].without(gone | {word}) for number, word in pairs]
@@ -169,6 +179,7 @@ class Removals:
     def all_drops(self, tops: Sequence[Sequence[str]]) -> list[Floats]:
         """The drops of several lists, the model being asked about all of them together."""
         lists = [[term(word) or word for word in top] for top in tops]
+        # A document changes only where a listed term is in it; between two changes its probability stays as it is.
         changes = [[self._changes(document, top) for document in self._documents] for top in lists]
         asked = [text for of_list in changes for change in of_list for _, text in change]
         probabilities = self._probabilities(asked).tolist()
@@ -186,11 +197,11 @@ class Removals:
 
     def _changes(self, document: _Cut, top: Sequence[str]) -> list[tuple[int, str]]:
         """The prefixes at which the document changes, each as (index of the term, the text without the prefix)."""
-        here = set(document.terms)
+        here = set(document.terms.values())
         return [(i, document.without({*top[: i + 1]})) for i, word in enumerate(top) if word in here]
 
     def _own_best(self, document: _Cut, rank: dict[str, int], k: int) -> list[str]:
-        mine = {key for key in document.terms if key is not None and key in rank}
+        mine = {key for key in document.terms.values() if key in rank}
         return sorted(mine, key=rank.__getitem__)[:k]
 
     def _probabilities(self, texts: Collection[str]) -> Floats:

@@ -36,7 +36,7 @@ from anchorscope.asking.budget import Meter
 from anchorscope.asking.kept_answers import KeptAnswers
 from anchorscope.asking.process import process_as_it_was
 from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError
-from anchorscope.types import BeginningPredictor, Predictor, Spelled
+from anchorscope.types import BeginningPredictor, LimitedPredictor, Predictor, Spelled
 
 log = logging.getLogger(__name__)
 
@@ -184,6 +184,27 @@ class RetryingPredictor:
 
     def _nothing(self) -> _Found:
         return _Found([], np.empty((0, len(self.labels))))
+
+    def visible(self, texts: Sequence[str]) -> NDArray[np.int64] | None:
+        """Where what the model reads of each text begins and ends, in characters, (texts, 2); None if it says nothing.
+
+        What a model says of itself is not asked again if it fails.
+        """
+        if not isinstance(self.predictor, LimitedPredictor) or not callable(self.predictor.visible):
+            return None
+        try:
+            told = _called(self.predictor.visible, texts, self.name)
+        except Exception as error:
+            raise ModelFailedError(f"{self.name} cannot say how much of a text it reads ({brief(error)}).") from error
+        if told is None:
+            return None
+        found = np.asarray(told)
+        if found.shape != (len(texts), 2) or found.dtype.kind not in "iu":
+            raise ModelError(
+                f"{self.name} must say of each text where what it reads begins and ends: whole numbers of shape "
+                f"({len(texts)}, 2), not {found.dtype} of shape {found.shape}."
+            )
+        return found.astype(np.int64)
 
     def _begin(self, predictor: BeginningPredictor, texts: Spelled) -> Callable[[], NDArray[np.float64]]:
         """Begin to answer; a beginning that fails counts for nothing, and the texts are asked about as others are.

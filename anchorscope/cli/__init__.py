@@ -20,6 +20,7 @@ import logging
 import os
 import re
 import sys
+import warnings
 from collections.abc import Collection, Sequence
 from contextlib import redirect_stdout
 from difflib import get_close_matches
@@ -57,7 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         given = parse(argv)
         output = _set_up_streams(given)
-        with redirect_stdout(sys.stderr):  # what a model prints is no data
+        # What a model prints is no data.
+        with redirect_stdout(sys.stderr), warnings.catch_warnings():
+            warnings.showwarning = (lambda *_: None) if "quiet" in given else _warn
             status = _module(given["command"]).run(given, output)
         output.flush()
     except KeyboardInterrupt:
@@ -171,6 +174,19 @@ def _messages() -> logging.Handler:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Harmless("anchorscope: %(message)s"))
     return handler
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning of ours is a sentence; that of a library says where it comes from."""
+    source = "" if category is UserWarning else f" ({filename}, line {lineno})"
+    print(_harmless(f"anchorscope: {message}{source}"), file=sys.stderr)
 
 
 class _Harmless(logging.Formatter):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from anchorscope.asking.removals import Removals
-from anchorscope.cli import inputs, options
+from anchorscope.cli import inputs, options, yardsticks
 from anchorscope.cli.watch import say
 from anchorscope.errors import InputError, ModelError, RunFolderError, UnknownNameError
 from anchorscope.evaluation.anytime import moments_of, quality
@@ -44,6 +44,8 @@ DESCRIPTION = (
 )
 USAGE = (
     "anchorscope evaluate RUN... [--against NAME] [options]\n"
+    "       anchorscope evaluate RUN --yardsticks [--held-out DOCS] [--seeds N] [options]\n"
+    "       anchorscope evaluate RUN --plant 10 [options]\n"
     '       anchorscope evaluate RUN --sentence "I was a bit {sad|tired}." [options]'
 )
 
@@ -80,6 +82,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--over-time", action="store_true", help="AOPC and shared terms of what the run showed on its way"
     )
+    yardsticks.add_options(parser)
     group = parser.add_argument_group("sentences")
     group.add_argument(
         "--sentence", action="append", metavar="S", help="a sentence with {alternatives|in it} for --label (repeatable)"
@@ -97,6 +100,8 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
         kept = [_kept(folder, given) for folder in given["runs"]]
         if "sentence" in given or "propose" in given:
             return _sentences(kept, given, output)
+        if "yardsticks" in given or "plant" in given:
+            return _believed(kept, given, output)
         if "over_time" in given:
             return _over_time(kept, given, output)
         return _lists(kept, given, output)
@@ -180,6 +185,14 @@ def _is_evaluation(head: bytes) -> bool:
     return head.startswith(OURS)
 
 
+def _believed(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
+    """Whether a list can be believed: by yardsticks, or by planted words."""
+    if len(kept) > 1 or ("yardsticks" in given and "plant" in given):
+        raise InputError("--yardsticks and --plant look at one run, one at a time: name one run, and give one of them.")
+    do = yardsticks.measure if "yardsticks" in given else yardsticks.plant
+    return do(kept[0], _labels(kept[0], given), given, output)
+
+
 def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:
     """What a run showed on its way."""
 
@@ -188,7 +201,8 @@ def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
         moments = moments_of(one.moments)
         if not moments:
             raise RunFolderError(f"The run in {one.folder} has closed no round: there is nothing to see over time.")
-        removals = {label: Removals(one.predictor, one.texts, label) for label in _labels(one, given)}
+        kinds = str(one.settings.terms)
+        removals = {label: Removals(one.predictor, one.texts, label, kinds=kinds) for label in _labels(one, given)}
         found += [{"run": str(one.folder), **row.to_dict()} for row in quality(moments, removals)]
     if "json" in given:
         output.write(json.dumps(found, indent=2) + "\n")

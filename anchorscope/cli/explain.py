@@ -40,7 +40,7 @@ OF_A_DOCUMENT = {
     *("model_tries", "model_timeout", "batch_size", "text_column", "cache", "cache_size", *REMOTE),
     *("perturbator", "preset", "score", "seed"),
     *(OF_A_TEST := ("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill")),
-    *("bank_pairs", "bank_draw", "top_n", "condition"),
+    *("bank_pairs", "bank_draw", "top_n", "condition", "terms"),
 }
 """The options that --document has a use for; some of them only where its anchors are tested."""
 
@@ -54,7 +54,9 @@ USAGE = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     group = options.add_documents(parser)
-    group.add_argument("--document", metavar="TEXT", help="explain this one text instead: what each word does in it")
+    group.add_argument(
+        "--document", action="append", metavar="TEXT", help="explain this one text instead: what each word does in it"
+    )
     options.add_model(parser)
     options.add_hiding(options.add_view(parser))
     options.add_tests(parser)
@@ -109,8 +111,13 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
 
     if unread := sorted(given.keys() - OF_A_DOCUMENT):
         raise InputError(f"--document explains one text by itself: leave out {_option(unread[0])}.")
+    if len(given["document"]) > 1:
+        raise InputError(
+            f"--document explains one text, and {len(given['document'])} are given: ask about each by itself, or put "
+            "them into a file for the words of all together."
+        )
     settings = _settings_of_a_document(given)
-    text = given["document"]
+    text = given["document"][0]
     predictor = given_predictor(given)
     perturbator = given_perturbator(given, [text], settings)
     if perturbator is not None:

@@ -69,8 +69,9 @@ def given_predictor(given: Mapping[str, Any]) -> Predictor:
         predictor = load_predictor(given["model"], labels=labels, remote=remote, **options)
         return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES)), kept=given_cache(given, predictor))
     predictor = load_predictor(given["model"], labels=labels, **options)
-    retry = Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout"))
-    return RetryingPredictor(predictor, retry, **chosen(given, ("batch_size",)), kept=given_cache(given, predictor))
+    return RetryingPredictor(
+        predictor, given_retry(given), **chosen(given, ("batch_size",)), kept=given_cache(given, predictor)
+    )
 
 
 def given_cache(given: Mapping[str, Any], predictor: Predictor) -> KeptAnswers | None:
@@ -88,6 +89,11 @@ def given_remote(given: Mapping[str, Any]) -> RemoteOptions | None:
     if options:
         raise InputError(f"--{next(iter(options)).replace('_', '-')} belongs to a model behind HTTP: leave it out.")
     return None
+
+
+def given_retry(given: Mapping[str, Any]) -> Retry:
+    """How often and how long the model is tried."""
+    return Retry(given.get("model_tries", TRIES), timeout=given.get("model_timeout"))
 
 
 def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: Settings) -> Perturbator | None:

@@ -19,6 +19,7 @@ from anchorscope.asking.kept_answers import LIMIT as LIMIT_MB
 from anchorscope.predictors.remote.forms import FORMS
 from anchorscope.predictors.remote.options import CONCURRENCY, KEY_VARIABLE
 from anchorscope.settings import Settings
+from anchorscope.text.rule import KINDS
 from anchorscope.text.unpack import LIMIT
 
 PLUGS = {
@@ -35,7 +36,7 @@ DEFAULTS = {
     "backend": "local",
     "perturbator": "embedded for English, else corpus",
     "reporter": "table in a terminal, else lines",
-    "score": "banzhaf, or anchor where an aggregation counts anchors",
+    "score": "occlusion, or anchor where an aggregation counts anchors",
 }
 """What is not among the settings, or depends on others of them."""
 
@@ -180,7 +181,7 @@ def add_hiding(group: argparse._ArgumentGroup) -> None:
 def add_tests(parser: argparse.ArgumentParser) -> None:
     """How a token is tested."""
     group = parser.add_argument_group("how to test", "Defaults are those of the preset fast.")
-    group.add_argument("--preset", metavar="NAME", help="fast, paper or paper-optimised (fast)")
+    group.add_argument("--preset", metavar="NAME", help="fast, banzhaf, paper or paper-optimised (fast)")
     group.add_argument("--score", metavar="S", help=PLUGS["score"])
     group.add_argument("--seed", type=int, metavar="N", help="another seed draws other samples")
     group.add_argument("--test", metavar="NAME", help="fixed, sprt, kl or kl-one-step")
@@ -217,6 +218,12 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tau-tilde", action="store_true", help="a lower tau for words that were anchors before, lossy")
     group.add_argument("--no-tau-tilde", action="store_false", dest="tau_tilde", help="the same tau for all words")
     group.add_argument("--omega", type=float, metavar="X", help="how far tau-tilde goes below tau")
+    group.add_argument(
+        "--terms",
+        metavar="KINDS",
+        help=f"what is tested: {','.join(KINDS)}; or plain, words as the paper has them (all but punctuation; plain "
+        "where words are replaced)",
+    )
     group.add_argument("--stop-words", metavar="LIST", help="words that are never tested: none, short or nltk")
     group.add_argument("--min-occurrences", type=int, metavar="N", help="rarer words are never tested")
     group.add_argument("--sample-documents", type=float, metavar="X", help="explain a share of the documents, lossy")

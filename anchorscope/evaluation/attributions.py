@@ -1,8 +1,9 @@
-"""From one document's weights to a list of words: the mean absolute weight over the documents of a label.
+"""From one document's weights to a list of words: the mean weight over the documents of a label.
 
-This is how the weights of local methods (LIME, SHAP) are commonly made global. A word that a document does not hold
-has weight 0 in it, so the mean favours words that are both heavy and frequent. The documents of a label are those
-that the model gives it.
+The weights of local methods (LIME, SHAP) are commonly made global by their absolute values. A list of what speaks *for*
+a label wants them with their sign: what speaks against it would come high in the list otherwise. Both are here. A word
+that a document does not hold has weight 0 in it, so the mean favours words that are both heavy and frequent. The
+documents of a label are those that the model gives it.
 
 >>> def local(text, label): return {word: float(len(word)) for word in text.split()}
 >>> mean_absolute(local, ["a great film", "great"], [0, 0], 1)[0]["great"]
@@ -26,18 +27,32 @@ Local = Callable[[str, int], Mapping[str, float]]
 TEXTS_AT_ONCE = 1024
 
 
-def weights_by_label(local: Local, predictor: Predictor, texts: Sequence[str]) -> dict[str, Weights]:
-    """For each label the mean absolute weight of every term, over the texts that the model gives the label."""
+def weights_by_label(
+    local: Local, predictor: Predictor, texts: Sequence[str], *, signed: bool = False
+) -> dict[str, Weights]:
+    """For each label the mean weight of every term, with or without its sign, over the texts with the label."""
     predicted = answers_in_batches(predictor, texts, TEXTS_AT_ONCE).argmax(axis=1).tolist()
-    return dict(zip(predictor.labels, mean_absolute(local, texts, predicted, len(predictor.labels))))
+    mean = mean_signed if signed else mean_absolute
+    return dict(zip(predictor.labels, mean(local, texts, predicted, len(predictor.labels))))
 
 
 def mean_absolute(local: Local, texts: Sequence[str], labels: Sequence[int], n_labels: int) -> list[Weights]:
     """The mean absolute weight of each term in the texts of each label."""
+    return _mean(local, texts, labels, n_labels, abs)
+
+
+def mean_signed(local: Local, texts: Sequence[str], labels: Sequence[int], n_labels: int) -> list[Weights]:
+    """The mean weight of each term in the texts of each label, with its sign."""
+    return _mean(local, texts, labels, n_labels, float)
+
+
+def _mean(
+    local: Local, texts: Sequence[str], labels: Sequence[int], n_labels: int, counts_for: Callable[[float], float]
+) -> list[Weights]:
     sums: list[Weights] = [{} for _ in range(n_labels)]
     for text, label in zip(texts, labels, strict=True):
         for word, weight in by_term(local(text, label)).items():
-            sums[label][word] = sums[label].get(word, 0.0) + abs(weight)
+            sums[label][word] = sums[label].get(word, 0.0) + counts_for(weight)
     sizes = [sum(1 for label in labels if label == number) for number in range(n_labels)]
     return [{word: total / size for word, total in of_label.items()} for of_label, size in zip(sums, sizes)]
 

@@ -131,7 +131,7 @@ class _Part:
         self._n_texts = len(texts)
         self.k = len(run.result[label].terms)
         chosen = texts if all_documents else texts[: self._affordable(texts)]
-        self.removals = Removals(run.predictor, chosen, label, substitutes=substitutes)
+        self.removals = Removals(run.predictor, chosen, label, substitutes=substitutes, kinds=str(run.settings.terms))
 
     def _affordable(self, texts: list[str]) -> int:
         """How many of the label's documents, in a random order, the default rows can afford; orders them so."""

@@ -37,13 +37,15 @@ class KeptRun:
 
     ``predicted`` and ``true`` are the numbers of the label that the model gives each text and of the one that came
     with it (-1 where none did, or one that the model does not know); ``tally`` is what its scores are read from, and
-    ``moments`` are what it showed over time.
+    ``moments`` are what it showed over time. ``documents`` are all that were read: where the run had few calls, it
+    asked about some of them only, and ``texts`` are these.
     """
 
     folder: Path
     predictor: Predictor
     settings: Settings
     result: Result
+    documents: Documents
     texts: tuple[str, ...]
     predicted: NDArray[np.int64]
     true: NDArray[np.int64]
@@ -91,6 +93,7 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
         predictor=predictor,
         settings=settings,
         result=result,
+        documents=documents,
         texts=texts,
         predicted=predicted,
         true=np.array([numbers.get(row[1] or "", -1) for row in rows], np.int64),

@@ -8,7 +8,7 @@ pr-inverse     G_pr upside down, a sanity check
 count x weight the oracle of a model that is linear in counts
 oracle         one-at-a-time removal
 greedy         a greedy search, asked for by name
-lime, shap     mean |weight| of a local method, asked for by name
+lime, shap     mean weight of a local method, with its sign, asked for by name
 pr, sq, total … any other aggregation of the run's own tally, asked for by name
 """
 
@@ -85,7 +85,7 @@ def made(run: KeptRun, label: str, name: str, removals: Removals, *, samples: in
     if name in LOCAL:
         texts = run.texts_of(label)
         chosen = {} if samples is None else {"samples": samples}
-        weights = LOCAL[name](run.predictor, texts, seed=run.settings.seed, **chosen)[label]
+        weights = LOCAL[name](run.predictor, texts, seed=run.settings.seed, signed=True, **chosen)[label]
         return top(weights, len(weights), run.candidates)
     return by_aggregation(run, label, name)
 

@@ -25,9 +25,11 @@ SAMPLES = 500
 BLANK = " "
 
 
-def weights(predictor: Predictor, texts: Sequence[str], *, samples: int = SAMPLES, seed: int = 0) -> dict[str, Weights]:
-    """For each label the mean absolute weight of every term, over the texts that the model gives the label."""
-    return weights_by_label(_local(predictor, samples, seed), predictor, texts)
+def weights(
+    predictor: Predictor, texts: Sequence[str], *, samples: int = SAMPLES, seed: int = 0, signed: bool = False
+) -> dict[str, Weights]:
+    """For each label the mean weight of every term, absolute or signed, over the texts that the model gives it."""
+    return weights_by_label(_local(predictor, samples, seed), predictor, texts, signed=signed)
 
 
 def local_weights(predictor: Predictor, text: str, label: str, *, samples: int = SAMPLES, seed: int = 0) -> Weights:

@@ -6,7 +6,7 @@ these: so they do not give away in which order the words stand, and a run that k
 
 >>> rows = np.zeros(1, ROW)
 >>> len(packed(rows)), unpacked(packed(rows))["document"].tolist()
-(58, [0])
+(66, [0])
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ ROW = np.dtype(
         ("threshold", "<f8"),
         ("value", "<f8"),
         ("variance", "<f8"),
+        ("repeat", "<f8"),  # NaN: measured once
         ("expected", "<f8"),  # by the surrogate
     ]
 )
@@ -64,6 +65,7 @@ def measurements_in(rows: Rows, round_: Round, collection: Collection) -> Measur
     order = _order(planned)
     if len(rows) != len(planned) or any((rows[name] != planned[name][order]).any() for name in _NAMES):
         return None
+    # The inverse of the order: from rows as they are written to those of the round.
     place = np.empty(len(order), np.intp)
     place[order] = np.arange(len(order))
     return Measurements(*(rows[name][place].astype(kind) for name, kind in _KINDS.items()))
@@ -87,7 +89,7 @@ def unpacked(blob: bytes) -> Rows:
     rows = np.frombuffer(blob, ROW)
     if not all(np.isfinite(rows[name]).all() for name in ("value", "threshold", "expected")):
         raise ValueError("a number of a measurement is not finite")
-    if np.isinf(rows["variance"]).any() or (rows["variance"] < 0).any():
+    if np.isinf(rows["variance"]).any() or np.isinf(rows["repeat"]).any() or (rows["variance"] < 0).any():
         raise ValueError("the variance of a measurement is none")
     if any((rows[name] < low).any() for name, low in _LEAST.items()):
         raise ValueError("a measurement counts below zero")
@@ -102,6 +104,7 @@ _LEAST = {"document": 0, "term": -1, "ordinal": 0, "agreements": 0, "samples": 0
 _KINDS = {
     "value": np.float64,
     "variance": np.float64,
+    "repeat": np.float64,
     "calls": np.int64,
     "anchor": np.bool_,
     "decided": np.bool_,

@@ -28,6 +28,7 @@ class CountedMeasurements:
     anchor: NDArray[np.bool_]
     value: NDArray[np.float64]
     noise: NDArray[np.float64]
+    repeat: NDArray[np.float64]
     expected: NDArray[np.float64]
 
     @classmethod
@@ -51,7 +52,8 @@ class CountedMeasurements:
             document=document,
             anchor=anchor,
             value=value,
-            noise=np.zeros(len(value)),
+            noise=rule.noise(rows["variance"][tested], empty[document]),
+            repeat=rule.values(rows["repeat"][tested], empty[document]),
             expected=rows["expected"][tested],
         )
 
@@ -77,7 +79,7 @@ class CountedMeasurements:
         distinct, first, number = np.unique(place, return_index=True, return_inverse=True)
         brought = [
             np.bincount(number, column, minlength=len(distinct)).astype(np.float64)
-            for column in (self.value, self.anchor, self.noise, self.expected)
+            for column in (self.value, self.anchor, self.noise, self.repeat, self.expected)
         ]
         # A word's documents are added up in the order in which they came, as the race does.
         order = np.argsort(first, kind="stable")
@@ -95,6 +97,7 @@ class CountedMeasurements:
         label = self.label[sorted_]
         term = self.term[sorted_]
         document = self.document[sorted_]
+        # Sorted by word and priority: the rank of a document is how many have begun, less those before its word.
         is_new_word = (np.diff(label, prepend=-1) != 0) | (np.diff(term, prepend=-1) != 0)
         is_new_document = is_new_word | (np.diff(document, prepend=-1) != 0)
         n_documents = np.cumsum(is_new_document)

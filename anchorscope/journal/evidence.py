@@ -16,6 +16,7 @@ from anchorscope.planning.collection import Collection
 from anchorscope.planning.ledger import Ledger
 from anchorscope.planning.plan import priorities
 from anchorscope.sampling.engine import Engine
+from anchorscope.settings import Settings
 from anchorscope.types import Predictor, Snapshot, Term, Unit
 
 SAMPLES = 20
@@ -113,7 +114,7 @@ def _mean_width(terms: Sequence[Term]) -> float | None:
     return float(np.mean(widths)) if widths and np.isfinite(widths).all() else None
 
 
-def aopc_curves(predictor: Predictor, collection: Collection, snapshot: Snapshot, seed: int) -> dict[str, Any]:
+def aopc_curves(predictor: Predictor, collection: Collection, snapshot: Snapshot, settings: Settings) -> dict[str, Any]:
     """AOPC^1 to AOPC^k of every label's list, over a sample of its documents; nothing where there are labels only."""
     curves: dict[str, Any] = {}
     if not predictor.has_probabilities:
@@ -122,10 +123,11 @@ def aopc_curves(predictor: Predictor, collection: Collection, snapshot: Snapshot
         ours = np.flatnonzero(collection.predictions.labels == collection.labels.index(name))
         if not len(ours) or not explanation.terms:
             continue
-        order = np.argsort(priorities(seed, [collection.documents[number].key for number in ours.tolist()]))
+        order = np.argsort(priorities(settings.seed, [collection.documents[number].key for number in ours.tolist()]))
         sampled = ours[order[:AOPC_DOCUMENTS]]
         texts = [collection.documents[number].text for number in sampled.tolist()]
-        removals = Removals.known(predictor, texts, name, collection.predictions.confidence[sampled])
+        probabilities = collection.predictions.confidence[sampled]
+        removals = Removals.known(predictor, texts, name, probabilities, kinds=str(settings.terms))
         curve = removals.curve([term.term for term in explanation.terms])
         curves[name] = {"documents": len(texts), "curve": [round(float(value), 6) for value in curve]}
     return curves

@@ -19,6 +19,9 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         found.append(f"labels were {', '.join(then['labels'])}, now {', '.join(now['labels'])}")
     if then["texts"] != now["texts"]:
         found.append("texts were kept, now they are not" if then["texts"] else "texts were not kept, now they are")
+    cut_then = then.get("segmenters", {})
+    if cut_then != now["segmenters"]:
+        found.append(f"words were cut by {_named(cut_then)}, now by {_named(now['segmenters'])}")
     settings_then = Settings.from_dict(then["settings"]).to_dict()
     found += [
         f"{name} was {settings_then[name]}, now {value}"
@@ -26,3 +29,7 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if settings_then[name] != value
     ]
     return found
+
+
+def _named(packages: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in packages.items()) or "no segmenter"

@@ -48,10 +48,12 @@ class OcclusionScore:
     def measure(self, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
         """A row an occurrence, one call each; equal texts are asked about once."""
         texts = [text for unit in units for text in removals(unit.text, unit.positions)]
+        # Equal texts are asked about once, those of like length together, so that batches have little padding.
         places = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         by_length = sorted(places, key=len)
         rows = np.empty((len(places), len(self._predictor.labels)))
         rows[[places[text] for text in by_length]] = answers_in_batches(self._predictor, by_length, AT_ONCE)
+        # A row an occurrence: the probability of its document's label before, less that without the term.
         sizes = [len(unit) for unit in units]
         labels = np.repeat([unit.label for unit in units], sizes).astype(np.intp)
         before = np.repeat([unit.probability for unit in units], sizes)

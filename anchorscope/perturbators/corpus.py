@@ -104,6 +104,7 @@ class CorpusPerturbator:
         """The numbers of the words to the left and right of every masked position."""
         boundary = self._boundary
         number = self._numbers.__getitem__
+        # The texts as one line with boundaries between them, what is masked unknown: neighbours are one place away.
         line = [found for text in texts for found in (boundary, *map(number, text.words))]
         contexts = np.array([*line, boundary])
         masked = np.concatenate([part for mask in masks for part in ([False], mask)] + [[False]])
@@ -144,9 +145,12 @@ class _Table:
         inside = words < n_words
         pairs, counts = np.unique(contexts[inside].astype(np.int64) * n_words + words[inside], return_counts=True)
         context, word = np.divmod(pairs, n_words)
+        # Witten and Bell's smoothing: the more different words a context was seen with, the more it leaves to all
+        # words.
         n_seen = np.bincount(context, minlength=n_contexts)
         totals = np.bincount(context, counts, minlength=n_contexts)
         unsaid = np.divide(n_seen, n_seen + totals, out=np.ones(n_contexts), where=n_seen > 0)
+        # The n most frequent words of each context, and what it says of them made to add up to what it says at all.
         order = np.lexsort((word, -counts, context))
         rank = np.arange(len(order)) - np.repeat(np.cumsum(n_seen) - n_seen, n_seen)
         top = order[rank < n]
@@ -238,6 +242,7 @@ def _merge(words: NDArray[np.int32], probabilities: NDArray[np.float32]) -> Prop
     order = np.argsort(words, axis=1, kind="stable")
     words = np.take_along_axis(words, order, axis=1)
     probabilities = np.take_along_axis(probabilities, order, axis=1)
+    # Sorted, equal words stand together; the first of them takes the sum.
     first = np.diff(words, axis=1, prepend=-1) != 0
     starts = np.flatnonzero(first)
     merged = np.zeros(words.size, np.float32)

@@ -7,6 +7,7 @@ met, so no text is kept twice, and those of a document are cut again when it is 
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -28,8 +29,10 @@ from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
 from anchorscope.text.cut import cut
 from anchorscope.text.ragged import ranges
-from anchorscope.text.rule import words_in
-from anchorscope.text.words import split, stop_words, term
+from anchorscope.text.rule import PLAIN, shown, word_spans, words_in
+from anchorscope.text.segmenters import NEEDED_SHARE, languages, needed_segmenters
+from anchorscope.text.terms import keys_of
+from anchorscope.text.words import split, stop_words
 from anchorscope.types import EMPTY, Document, Positions, Predictor, Unit, Words
 
 CONFIDENCE_DIGITS = 6
@@ -65,7 +68,8 @@ class Candidates:
     """The candidate terms, in order, how each is written most often, and their occurrences: document, term, positions.
 
     ``first_occurrence[d]`` is where the occurrences of document d begin, ``first_position[o]`` where the positions of
-    occurrence o begin; ``training`` counts each term in the training set.
+    occurrence o begin; ``training`` counts each term in the training set. ``n_unseen`` are words that are no candidates
+    where they stand, because the model reads the ``n_cut`` documents that hold them only in part.
     """
 
     terms: tuple[str, ...]
@@ -76,6 +80,8 @@ class Candidates:
     positions: NDArray[np.int32]
     first_occurrence: NDArray[np.int64]
     training: NDArray[np.int64]
+    n_cut: int = 0
+    n_unseen: int = 0
 
     def of(self, documents: NDArray[np.intp]) -> Candidates:
         """The same in some of the documents, which are numbered anew in their order; the terms stay."""
@@ -93,10 +99,13 @@ class Candidates:
             positions=self.positions[ranges(starts, lengths)],
             first_occurrence=np.concatenate([[0], np.cumsum(sizes)]),
             training=self.training,
+            n_cut=self.n_cut,
+            n_unseen=self.n_unseen,
         )
 
     def n_holders(self) -> NDArray[np.int64]:
         """How many documents hold each term, (terms,)."""
+        # A pair (document, term) as one number, each counted once however often the term occurs in the document.
         pairs = np.unique(self.occurrence_document.astype(np.int64) * len(self.terms) + self.occurrence_term)
         return np.bincount(pairs % max(1, len(self.terms)), minlength=len(self.terms))
 
@@ -204,6 +213,8 @@ class Collection(Candidates):
         for label in np.unique(of_label).tolist():
             coefficients[label] = fit_placebo(x[of_label == label], values[of_label == label])
         summed = np.zeros(len(self.labels) * len(self.terms))
+        # Over all occurrences, some at a time: four features each would take more memory than the occurrences
+        # themselves.
         for start in range(0, len(self.occurrence_term), PREDICT_AT_ONCE):
             some = np.arange(start, min(start + PREDICT_AT_ONCE, len(self.occurrence_term)))
             label = self.labels_of(some)
@@ -218,7 +229,9 @@ class Collection(Candidates):
 
     @cached_property
     def _term_lengths(self) -> NDArray[np.float64]:
-        return np.array([len(term) for term in self.terms], np.float64)
+        # Of each word of the term: one that takes up several is as long as these together.
+        n_words = [1 if term.isascii() and term.isalnum() else max(1, len(words_in(term))) for term in self.terms]
+        return np.array([len(term) for term in self.terms], np.float64) / np.array(n_words)
 
     @cached_property
     def n_documents(self) -> NDArray[np.int64]:
@@ -242,6 +255,7 @@ class Collection(Candidates):
             here = slice(self.first_occurrence[start], self.first_occurrence[start : start + COUNTED_AT_ONCE + 1][-1])
             holders = self.occurrence_document[here].astype(np.int64)
             held = self.occurrence_term[here]
+            # By label and term: every occurrence once, and every document that holds the term once.
             np.add.at(occurrences, labels[holders] * n_terms + held, 1)
             pairs = np.sort(holders * n_terms + held)
             holders, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, n_terms))
@@ -280,26 +294,40 @@ def predict(predictor: Predictor, texts: Sequence[str]) -> Predictions:
 
 
 def find_candidates(
-    documents: Sequence[Document], settings: Settings, *, training_texts: Sequence[str] | None = None
+    documents: Sequence[Document],
+    settings: Settings,
+    *,
+    training_texts: Sequence[str] | None = None,
+    seen: NDArray[np.int64] | None = None,
 ) -> Candidates:
-    """The terms that may be tested, and where they occur."""
-    numbers = _TermNumbers(stop_words(settings.stop_words))
-    found = _Found.join([_find(texts, numbers) for texts in _batches([document.text for document in documents])])
+    """The terms that may be tested, and where they occur.
+
+    ``seen`` (documents, 2) is where what the model reads of each begins and ends, in characters; all of it, if None.
+    """
+    kinds = str(settings.terms)
+    numbers = _TermNumbers(kinds, stop_words(settings.stop_words))
+    texts = [document.text for document in documents]
+    everything = _Found.join([_find(some, numbers) for some in _batches(texts)])
+    found = everything if seen is None else everything.within(_seen_words(texts, seen))
     counts = np.bincount(found.term, minlength=len(numbers.terms))
     is_candidate = counts >= settings.min_occurrences
     chosen = sorted(word for word, number in numbers.terms.items() if is_candidate[number])
+    if not len(counts):
+        raise DocumentsError(f"There is no term to test in the documents (--terms {kinds}); name other kinds.")
     if not chosen:
         raise DocumentsError(
             f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; "
             "lower --min-occurrences or give more documents."
         )
+    # Terms were numbered as they were met; from here on they are numbered in their own order, without the rare ones.
     first_numbers = np.array([numbers.terms[word] for word in chosen], np.intp)
     final_numbers = np.zeros(len(counts), np.int32)
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
     kept = is_candidate[found.term]
     document = np.repeat(np.arange(len(documents), dtype=np.int32), found.sizes)[kept]
-    grouped = _grouped(document, final_numbers[found.term[kept]], found.position[kept], grain(settings))
-    training = counts[first_numbers] if training_texts is None else _count(training_texts, chosen)
+    tokens = _Tokens(document, final_numbers[found.term[kept]], found.first[kept], found.n_words[kept])
+    grouped = _grouped(tokens, grain(settings))
+    training = counts[first_numbers] if training_texts is None else _count(training_texts, chosen, kinds)
     return Candidates(
         terms=tuple(chosen),
         written=numbers.written(chosen),
@@ -309,13 +337,43 @@ def find_candidates(
         positions=grouped.position,
         first_occurrence=np.concatenate([[0], np.cumsum(np.bincount(grouped.document, minlength=len(documents)))]),
         training=training.astype(np.int64),
+        n_cut=int((found.sizes < everything.sizes).sum()),
+        n_unseen=len(everything.term) - len(found.term),
     )
+
+
+def check_scripts(documents: Sequence[Document], settings: Settings) -> dict[str, str]:
+    """The segmenters that the documents need, with their versions; refuses, or warns, where words are not told apart.
+
+    Plain terms need none; where much of the collection is so written, that each character is a word is said.
+    """
+    texts = [document.text for document in documents]
+    if settings.terms != PLAIN:
+        return needed_segmenters(texts)
+    n = sum(bool(languages(text)) for text in texts)
+    if n >= NEEDED_SHARE * len(texts) and n:
+        warnings.warn(
+            f"{n} of {len(texts)} documents are in a script without spaces, and --terms {PLAIN} takes each character "
+            "for a word.",
+            stacklevel=3,
+        )
+    return {}
 
 
 def grain(settings: Settings) -> str:
     """What the settings' local score takes for one occurrence: a token, or all tokens of a term in a document."""
     found: str = registry.resolve("score", str(settings.score)).grain
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tokens:
+    """Document and term of each token, where its first word stands, and how many it takes up."""
+
+    document: NDArray[np.int32]
+    term: NDArray[np.int32]
+    first: NDArray[np.int32]
+    n_words: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -328,17 +386,25 @@ class _Grouped:
     position: NDArray[np.int32]
 
 
-def _grouped(document: NDArray[np.int32], term: NDArray[np.int32], position: NDArray[np.int32], grain: str) -> _Grouped:
+def _grouped(tokens: _Tokens, grain: str) -> _Grouped:
     """Tokens as occurrences: each by itself, or those of a term in a document together."""
-    if grain == "token":
-        return _Grouped(document, term, np.arange(len(document) + 1), position)
-    n_terms = int(term.max(initial=0)) + 1
-    pair = document.astype(np.int64) * n_terms + term
-    order = np.argsort(pair, kind="stable")  # positions of a pair stay in their order
-    is_first = np.diff(pair[order], prepend=-1) != 0
-    starts = np.flatnonzero(is_first)
+    order = np.arange(len(tokens.document))
+    starts = order
+    if grain != "token":
+        # Sorted by (document, term) as one number, the tokens of a pair stand together: a group is an occurrence.
+        n_terms = int(tokens.term.max(initial=0)) + 1
+        pair = tokens.document.astype(np.int64) * n_terms + tokens.term
+        order = np.argsort(pair, kind="stable")  # tokens of a pair stay in their order
+        starts = np.flatnonzero(np.diff(pair[order], prepend=-1) != 0)
+    n_words = tokens.n_words[order]
+    before = np.concatenate([[0], np.cumsum(n_words, dtype=np.int64)])
     first = order[starts]
-    return _Grouped(document[first], term[first], np.append(starts, len(order)), position[order])
+    return _Grouped(
+        tokens.document[first],
+        tokens.term[first],
+        before[np.append(starts, len(order))],
+        ranges(tokens.first[order], n_words).astype(np.int32),
+    )
 
 
 def collect(
@@ -374,6 +440,7 @@ def fit_surrogate(
     settings: Settings,
 ) -> Surrogate:
     """What the answers about some documents say of every term; ``rows`` (sampled documents, labels) are these."""
+    # The sampled documents are numbered anew; each pair of one of them and a term is there once.
     number = np.full(len(documents), -1, np.int64)
     number[sampled] = np.arange(len(sampled))
     holder = number[candidates.occurrence_document]
@@ -445,20 +512,36 @@ def _explained(labels: Sequence[str], predictions: Predictions, settings: Settin
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """Term and position of every occurrence in some documents; how many each document has."""
+    """Term and place of every token in some documents; how many each document has."""
 
     term: NDArray[np.int32]
-    position: NDArray[np.int32]
+    first: NDArray[np.int32]
+    n_words: NDArray[np.int32]
     sizes: NDArray[np.int64]
 
     @classmethod
     def join(cls, parts: Sequence[_Found]) -> _Found:
         """What was found in all parts, one after another."""
-        return cls(
-            np.concatenate([part.term for part in parts]),
-            np.concatenate([part.position for part in parts]),
-            np.concatenate([part.sizes for part in parts]),
-        )
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
+
+    def within(self, words: NDArray[np.int64]) -> _Found:
+        """What of it stands, at least in part, from one word to another of its document: ``words`` (documents, 2)."""
+        begin, end = np.repeat(words, self.sizes, axis=0).T
+        is_there = (self.first + self.n_words > begin) & (self.first < end)
+        before = np.concatenate([[0], np.cumsum(is_there)])
+        sizes = np.diff(before[np.concatenate([[0], np.cumsum(self.sizes)])])
+        return _Found(self.term[is_there], self.first[is_there], self.n_words[is_there], sizes)
+
+
+def _seen_words(texts: Sequence[str], seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first word that the model reads of each text, if only in part, and the first that it does not read."""
+    found = np.tile(np.array([0, np.iinfo(np.int64).max]), (len(texts), 1))
+    for number, text in enumerate(texts):
+        start, end = seen[number].tolist()
+        if start > 0 or end < len(text):
+            starts, ends = word_spans(text)
+            found[number] = np.searchsorted(ends, start, side="right"), np.searchsorted(starts, end)
+    return found
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -470,23 +553,25 @@ def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
     """The words of some texts that have a term and are no stop words."""
-    found = cut(texts)
+    found = cut(texts, merged=numbers.kinds != PLAIN)
     numbers.count(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist())
+    # A distinct word is looked up once; by its number each of its copies then has the term.
     term_number = np.array(list(map(numbers.__getitem__, found.words)), np.int32)[found.numbers]
-    starts = np.cumsum(found.sizes) - found.sizes
-    holder = np.repeat(np.arange(len(texts)), found.sizes)
     there = np.flatnonzero(term_number != NO_TERM)
-    position = there - starts[holder[there]]
-    sizes = np.bincount(holder[there], minlength=len(texts))
-    return _Found(term_number[there], position.astype(np.int32), sizes)
+    ends = np.cumsum(found.sizes)
+    sizes = np.diff(np.searchsorted(there, ends), prepend=0)
+    first = found.first[there].astype(np.int32)
+    return _Found(term_number[there], first, found.n_words[there].astype(np.int32), sizes)
 
 
 class _TermNumbers(dict[str, int]):
     """The number of the term of every word met so far, by the word as written; terms are numbered as they come."""
 
-    def __init__(self, never: Container[str]) -> None:
+    def __init__(self, kinds: str, never: Container[str]) -> None:
         super().__init__()
+        self.kinds = kinds
         self.terms: dict[str, int] = {}
+        self._key = keys_of(kinds)
         self._never = never
         self._written: Counter[str] = Counter()
 
@@ -502,24 +587,24 @@ class _TermNumbers(dict[str, int]):
         for word, n in self._written.items():
             number = self.get(word, NO_TERM)
             if number in wanted:
-                best[number] = min(best.get(number, (0, word)), (-n, word))
+                best[number] = min(best.get(number, (0, word)), (-n, shown(word)))
         return tuple(best[self.terms[key]][1] for key in chosen)
 
     def __missing__(self, word: str) -> int:
-        found = term(word)
+        found = self._key(word)
         is_out = found is None or found in self._never
         self[word] = number = NO_TERM if is_out else self.terms.setdefault(str(found), len(self.terms))
         return number
 
 
-def _count(texts: Sequence[str], chosen: Sequence[str]) -> NDArray[np.int64]:
+def _count(texts: Sequence[str], chosen: Sequence[str], kinds: str) -> NDArray[np.int64]:
     """How often each chosen term occurs in some texts."""
-    written: Counter[str] = Counter()
-    for text in texts:
-        written.update(words_in(text))
+    key = keys_of(kinds)
     counts: Counter[str | None] = Counter()
-    for word, n in written.items():
-        counts[term(word)] += n
+    for some in _batches(texts):
+        found = cut(some, merged=kinds != PLAIN)
+        for word, n in zip(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist()):
+            counts[key(word)] += n
     return np.array([counts[word] for word in chosen], np.int64)
 
 

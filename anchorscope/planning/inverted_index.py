@@ -39,6 +39,8 @@ class InvertedIndex:
 
     def reached(self, terms: Numbers, start: Numbers, measured: NDArray[np.bool_]) -> Numbers:
         """How many postings of each term, the first ``start`` and on from there, are measured before one is not."""
+        # A posting is open if its first occurrence is not measured. In the flat array of all postings the next open one
+        # from the start of each term on ends what it has reached, and so does the end of its own postings.
         is_open = ~measured[self._occurrences[self._starts[:-1]]]
         gaps = np.append(np.flatnonzero(is_open), len(self._holders))
         next_gap = gaps[np.searchsorted(gaps, self._first[terms] + start)]
@@ -46,6 +48,7 @@ class InvertedIndex:
 
     def occurrences(self, terms: Numbers, start: Numbers, stop: Numbers) -> tuple[Numbers, Numbers]:
         """The occurrences of each term in its postings from one number to another, and how many are in each."""
+        # Twice from rows to what is in them: the postings of each term, and the occurrences of each posting.
         places = ranges(self._first[terms] + start, stop - start)
         sizes = self._starts[places + 1] - self._starts[places]
         return self._occurrences[ranges(self._starts[places], sizes)], sizes
@@ -84,6 +87,7 @@ class InvertedIndex:
         terms = terms[order]
         self._occurrences = occurrences[order]
         holders = c.occurrence_document[self._occurrences]
+        # A posting begins where the term or the document changes; ``_first`` says where the postings of a term begin.
         is_first = (np.diff(terms, prepend=-1) != 0) | (np.diff(holders, prepend=-1) != 0)
         starts = np.flatnonzero(is_first)
         self._starts = np.append(starts, len(terms))

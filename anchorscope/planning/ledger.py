@@ -47,6 +47,7 @@ class Ledger:
         documents = round_.documents
         occurrences = round_.occurrences
         is_empty = occurrences == EMPTY_ANCHOR
+        # The empty anchors first: what the other rows count for depends on that of their document.
         self._visited[documents[is_empty]] = True
         self.robust[documents[is_empty]] = found.anchor[is_empty]
         self._empty[documents[is_empty]] = found.precision[is_empty]
@@ -58,7 +59,9 @@ class Ledger:
         tested = found[rows]
         anchor = self._rule.anchors(tested.anchor, tested.precision, robust, empty)
         value = self._rule.values(tested.value, empty)
-        self._count(self._strategy.count(Counted(occurrences[rows], anchor, value, np.zeros(len(value)))))
+        noise = self._rule.noise(tested.variance, empty)
+        repeat = self._rule.values(tested.repeat, empty)
+        self._count(self._strategy.count(Counted(occurrences[rows], anchor, value, noise, repeat)))
         skips = np.array(round_.skips, np.int64).reshape(-1, 3)
         self.tally = self.tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
 

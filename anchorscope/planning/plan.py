@@ -67,13 +67,14 @@ class Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Measurements as they count: number of the occurrence, whether it is an anchor, its value and the value's
-    noise."""
+    """Measurements as they count: number of the occurrence, whether it is an anchor, its value, the variance of the
+    value's noise, and the value of a second measurement (NaN where there is none)."""
 
     occurrences: NDArray[np.int64]
     anchor: NDArray[np.bool_]
     value: NDArray[np.float64]
     noise: NDArray[np.float64]
+    repeat: NDArray[np.float64]
 
 
 class Strategy(Protocol):

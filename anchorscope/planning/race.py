@@ -11,9 +11,10 @@ How many documents hold a word is known after one prediction a document, and wha
 from, where the local score is graded. Each round extends the prefixes of the words whose membership in the top k is
 least certain and matters most. What it asks for depends on what a call buys:
 
-    a term in a document   (occlusion) each pair costs a call of its own: the next documents of each such word, for it
-    alone a whole document       (banzhaf, anchor) one block of samples serves all words: the documents that most of
-    them want
+    a term in a document   (occlusion) each pair costs a call of its own: the next documents of each such word, for
+                           that word alone
+    a whole document       (banzhaf, anchor) one block of samples serves all its words: the documents that most of
+                           the words in doubt want
 
 A label is settled when the expected regret of its list is below the share that was asked for, or everything is tested:
 then the race equals the exhaustive scan exactly.
@@ -79,6 +80,7 @@ class Race:
         self._known = collection.tally()
         self._label_of = collection.predictions.labels
         order = np.argsort(priorities(settings.seed, [d.key for d in collection.documents]), kind="stable")
+        # By priority, without documents that hold no candidate; then by label, as each label runs a race of its own.
         order = order[np.diff(collection.first_occurrence)[order] > 0]
         by_label = [order[self._label_of[order] == label] for label in range(len(collection.labels))]
         self._start = [documents[:START] for documents in by_label]
@@ -92,6 +94,7 @@ class Race:
         self._anchor = np.zeros(n_occurrences, bool)
         self._value = np.zeros(n_occurrences)
         self._noise = np.zeros(n_occurrences)
+        self._repeat = np.full(n_occurrences, np.nan)
         self._n_open = int(self._known.occurrences[collection.explained].sum())
         self._n_rounds = 0
         self._changed: tuple[Numbers, Numbers] = (np.empty(0, np.int64), np.empty(0, np.int64))
@@ -100,22 +103,25 @@ class Race:
     def count(self, measured: Counted) -> Counted:
         """Take what a round measured; answer what counts now: prefixes may have grown over earlier ones too."""
         occurrences = measured.occurrences
+        # The first round is a random choice of words, or all words of random documents: it tells what any word does.
         if self._n_rounds == 0:
             self._sums.placebo[:] = self._collection.placebo_of_all(occurrences, measured.value)
         self._measured[occurrences] = True
         self._anchor[occurrences] = measured.anchor
         self._value[occurrences] = measured.value
         self._noise[occurrences] = measured.noise
+        self._repeat[occurrences] = measured.repeat
         self._n_open -= len(occurrences)
         labels = self._collection.labels_of(occurrences)
         n_terms = len(self._collection.terms)
         terms = self._collection.occurrence_term[occurrences]
+        # The (label, term) pairs that were measured now: only their prefixes can have grown.
         self._changed = np.divmod(np.unique(labels * n_terms + terms), n_terms)
         passed = [self._extend(label, self._changed[1][self._changed[0] == label]) for label in range(len(self._start))]
         self._n_rounds += 1
         self._forecasts = self._look()
         now = np.concatenate(passed)
-        return Counted(now, self._anchor[now], self._value[now], self._noise[now])
+        return Counted(now, self._anchor[now], self._value[now], self._noise[now], self._repeat[now])
 
     def next_round(self, tally: Tally) -> Round | None:
         """Occurrences of the words whose place is open, or None when every list is settled."""
@@ -173,6 +179,7 @@ class Race:
     def _under_tested(self, label: int) -> dict[int, int]:
         """The tests that the best words still need before any of them can be named."""
         best = self._forecasts[label].best
+        # A word with a single document cannot be tested twice.
         need = np.minimum(FEWEST_TESTS, self._known.documents[label, best]) - self._sums.counted[label, best]
         return {int(term): int(n) for term, n in zip(best, need) if n > 0}
 
@@ -191,11 +198,9 @@ class Race:
         # What a document brings to a word is the sum over the word's occurrences in it, one after another: a journal
         # that is read adds them up in this order, too.
         posting = np.repeat(np.arange(len(sizes)), sizes)
-        values, anchors, noise, expected = (
-            np.bincount(posting, column[passed], minlength=len(sizes)).astype(np.float64)
-            for column in (self._value, self._anchor.astype(np.float64), self._noise, self._collection.expected)
-        )
-        self._sums.count(label, np.repeat(terms, stop - start), values, anchors, noise, expected)
+        columns = (self._value, self._anchor.astype(np.float64), self._noise, self._repeat, self._collection.expected)
+        brought = [np.bincount(posting, column[passed], minlength=len(sizes)).astype(np.float64) for column in columns]
+        self._sums.count(label, np.repeat(terms, stop - start), *brought)
         return passed
 
     # --- where a test serves one word: pairs of a word and a document ---
@@ -219,6 +224,7 @@ class Race:
         if not counted.any():
             wanted = dict.fromkeys(self._survey(label), START_TESTS)
         else:
+            # Rounds grow with what is tested, so that their number grows with its logarithm only.
             size = max(self._settings.round_size // n_labels, int(GROWTH * counted.sum()))
             wanted = {**self._shares(label, size), **self._under_tested(label)}
         index = self._index[label]
@@ -237,6 +243,7 @@ class Race:
 
     def _shares(self, label: int, size: int) -> dict[int, int]:
         """How many tests each of the words in doubt gets: in proportion to the doubt, one at least."""
+        # Tests in proportion to the doubt; without any doubt, alike.
         doubt = self._doubt(label)
         words = self._focus(label, doubt)
         total = float(doubt[words].sum())
@@ -257,6 +264,8 @@ class Race:
 
     def _next_documents(self, label: int, quota: int) -> list[int]:
         """The next documents of one label, at most ``quota`` of them; those that several words want come first."""
+        # First the documents at the front of the order; then those that the words in doubt want, twice as many as
+        # needed, of which the most wanted are taken.
         waiting = self._start[label][~self._visited[self._start[label]]]
         if len(waiting):
             return waiting[:quota].tolist()
@@ -274,6 +283,7 @@ class Race:
         now = self._forecasts[label]
         m = now.forecast.membership
         doubt = np.zeros(len(self._collection.terms))
+        # sqrt(m (1 - m)) is greatest for a coin; the width of the interval says what a wrong guess would cost.
         doubt[now.contenders] = np.sqrt(m * (1 - m)) * (now.forecast.high - now.forecast.low)
         return doubt
 

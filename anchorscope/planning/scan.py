@@ -66,16 +66,16 @@ class Scan:
         n_terms = len(collection.terms)
         document = collection.occurrence_document[measured.occurrences].astype(np.int64)
         place = document * n_terms + collection.occurrence_term[measured.occurrences]
+        # A row a (document, term) pair: the occurrences of a term in a document are one draw of what it brings.
         pair, number = np.unique(place, return_inverse=True)
-        value, anchors, noise = (
+        brought = [
             np.bincount(number, column, minlength=len(pair)).astype(np.float64)
-            for column in (measured.value, measured.anchor, measured.noise)
-        )
+            for column in (measured.value, measured.anchor, measured.noise, measured.repeat, np.zeros(len(number)))
+        ]
         labels = collection.predictions.labels[pair // n_terms]
         for label in np.unique(labels).tolist():
             mine = labels == label
-            nothing = np.zeros(int(mine.sum()))
-            self._sums.count(label, pair[mine] % n_terms, value[mine], anchors[mine], noise[mine], nothing)
+            self._sums.count(label, pair[mine] % n_terms, *(column[mine] for column in brought))
 
     def counted(self, tally: Tally) -> Tally:
         """The tally that scores are read from."""
@@ -153,6 +153,7 @@ class Scan:
             here = self._collection.occurrences_of(int(document))
             occurrences = np.arange(here.start, here.stop)
             terms = self._collection.occurrence_term[occurrences]
+            # What the filter skips is counted, so that it can be taken up again.
             leave_out = skipped[label, terms]
             np.add.at(skips[label], terms[leave_out], 1)
             if not leave_out.all():
@@ -187,6 +188,7 @@ class Scan:
             rows = slice(None) if self._aggregation.joins_labels else slice(label, label + 1)
             most = contenders[np.argsort(-tally.untested[rows, contenders].sum(axis=0), kind="stable")]
             wanted[rows, most[: self._settings.top_k]] = True
+        # Occurrences that were skipped before, of terms that can still change a list: taken up again, so skips go down.
         labels = self._collection.predictions.labels[self._collection.occurrence_document]
         open_ = ~self._handed_out & wanted[labels, self._collection.occurrence_term]
         if not open_.any():

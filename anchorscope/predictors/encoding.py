@@ -41,6 +41,9 @@ LOCAL_NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD"
 MANY_CORES = 8
 """An eighth of the engine's time on one core is less than it takes to cut a text at its spaces."""
 
+PIECES_A_CHARACTER = 4
+"""Pieces that a character can become, its bytes: shorter texts are read whole, and need not be cut to know it."""
+
 REMEMBERED = 1 << 21
 """Stretches between spaces and pieces of them that are remembered, before all are forgotten."""
 
@@ -179,6 +182,47 @@ class Direct:
             expected.keys() == found.keys() and all(expected[name].tolist() == found[name].tolist() for name in found)
             for found in answers
         )
+
+
+class Reach:
+    """How far into a text a model reads whose tokenizer cuts it at the longest input."""
+
+    def __init__(self, tokenizer: Any, truncation: Mapping[str, Any]) -> None:
+        self._tokenizer = tokenizer
+        self._limit = truncation.get("max_length") if truncation.get("truncation") else None
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Where what is read of each text begins and ends, in characters, (texts, 2)."""
+        found = np.array([(0, len(text)) for text in texts], np.int64).reshape(-1, 2)
+        if self._limit is None:
+            return found
+        for number, text in enumerate(texts):
+            if len(text) * PIECES_A_CHARACTER > self._limit:
+                found[number] = self._seen(well_formed(text), self._limit)
+        return found
+
+    def _seen(self, text: str, limit: int) -> tuple[int, int]:
+        is_fast = self._tokenizer.is_fast
+        cut = self._tokenizer(text, truncation=True, max_length=limit, return_offsets_mapping=is_fast)
+        if len(cut["input_ids"]) < limit:
+            return 0, len(text)
+        if is_fast:
+            places = [(start, end) for start, end in cut["offset_mapping"] if end > start]
+            return min(start for start, _ in places or [(0, 0)]), max(end for _, end in places or [(0, 0)])
+        return self._by_halving(text, limit)
+
+    def _by_halving(self, text: str, limit: int) -> tuple[int, int]:
+        """The same of a tokenizer that does not say where its pieces are from: the longest part that still fits."""
+        at_end = self._tokenizer.truncation_side == "left"
+        fits, too_long = 0, len(text) + 1
+        while too_long - fits > 1:
+            middle = (fits + too_long) // 2
+            part = text[len(text) - middle :] if at_end else text[:middle]
+            if len(self._tokenizer(part, truncation=False, verbose=False)["input_ids"]) <= limit:
+                fits = middle
+            else:
+                too_long = middle
+        return (len(text) - fits, len(text)) if at_end else (0, fits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,7 +28,7 @@ from anchorscope.asking.answers import answered
 from anchorscope.asking.devices import answering, checked_device, is_card, on_device, to_device
 from anchorscope.asking.model_folder import load
 from anchorscope.errors import InputError, ModelFileError
-from anchorscope.predictors.encoding import Batch, batches, encoder, well_formed
+from anchorscope.predictors.encoding import Batch, Reach, batches, encoder, well_formed
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed
@@ -76,7 +76,7 @@ class HuggingFacePredictor:
         self.labels = chosen_labels(_own_labels(model.config, self.name), labels, self.name)
         self.device = checked_device(device)
         self.fingerprint = on_device(of_folder(folder) if folder else of_transformer(model, tokenizer), device)
-        self.model, self.encode = _ready(model, tokenizer, device)
+        self.model, self.encode, self._reach = _ready(model, tokenizer, device)
         self.folder = folder
         wanted = batch_size or (CARD_BATCH_SIZE if is_card(device) else BATCH_SIZE)
         self.batch_size = _batch_size(tokenizer, wanted)
@@ -117,6 +117,10 @@ class HuggingFacePredictor:
 
         return answer
 
+    def visible(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
+        return self._reach(texts)
+
     def _batches(self, texts: Sequence[str]) -> Iterator[Batch]:
         """The inputs of all texts; for a card, the next ones are cut while it works."""
         made = batches(self.encode, texts, self.batch_size)
@@ -134,7 +138,7 @@ class HuggingFacePredictor:
         return self.model(**on_device).logits
 
     def __getstate__(self) -> dict[str, Any]:
-        left_in_folder = {"model": None, "encode": None} if self.folder else {}
+        left_in_folder = {"model": None, "encode": None, "_reach": None} if self.folder else {}
         return {**self.__dict__, **left_in_folder}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -144,7 +148,7 @@ class HuggingFacePredictor:
                 raise ModelFileError(
                     f"The folder {str(self.folder)!r} has changed since the run began; begin a new run."
                 )
-            self.model, self.encode = _ready(*_read(self.folder), self.device)
+            self.model, self.encode, self._reach = _ready(*_read(self.folder), self.device)
 
 
 class PipelinePredictor:
@@ -165,6 +169,7 @@ class PipelinePredictor:
             raise InputError(f"{self.name} is a pipeline for {pipeline.task}; expected one for text-classification.")
         self.pipeline = pipeline
         self.settings = {**_truncation(pipeline.model, pipeline.tokenizer), **pipeline._preprocess_params}
+        self._reach = Reach(pipeline.tokenizer, self.settings)
         self.columns = _own_labels(pipeline.model.config, self.name)
         self.labels = chosen_labels(self.columns, labels, self.name)
         self.fingerprint = fingerprint or of_transformer(pipeline.model, pipeline.tokenizer)
@@ -172,6 +177,10 @@ class PipelinePredictor:
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
         return answered(self._rows, texts, self.labels)
+
+    def visible(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
+        return self._reach(texts)
 
     def _rows(self, texts: list[str]) -> list[list[float]]:
         answers = self.pipeline(
@@ -184,9 +193,11 @@ class PipelinePredictor:
         return [[row[label] for label in self.columns] for row in rows]
 
 
-def _ready(model: Any, tokenizer: Any, device: str) -> tuple[Any, Any]:
-    """The model on its device, and what makes its inputs from texts."""
-    return to_device(model, device), encoder(tokenizer, _truncation(model, tokenizer), pinned=is_card(device))
+def _ready(model: Any, tokenizer: Any, device: str) -> tuple[Any, Any, Reach]:
+    """The model on its device, what makes its inputs from texts, and how far it reads them."""
+    truncation = _truncation(model, tokenizer)
+    encode = encoder(tokenizer, truncation, pinned=is_card(device))
+    return to_device(model, device), encode, Reach(tokenizer, truncation)
 
 
 def _copy(tensor: Any) -> Callable[[], NDArray[np.float64]]:

@@ -66,9 +66,10 @@ class Trial:
 
     def answer(self, text: str, *, words: bool) -> dict[str, Any]:
         """The prediction and, if asked for, what every word does; places as JavaScript counts them."""
-        if words and len(tested_positions(text)) > MOST_WORDS:
+        kinds = str(self._settings.terms)
+        if words and len(tested_positions(text, kinds=kinds)) > MOST_WORDS:
             raise AnchorscopeError(f"Words are tested in texts of up to {MOST_WORDS} words.")
-        found = explain_document(text, self._predictor, self._score() if words else None, self._settings.tau)
+        found = explain_document(text, self._predictor, self._score() if words else None, self._settings.tau, kinds)
         units = utf16(text)
         return {
             "label": found.label,

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from anchorscope.journal.columns import Rows
 from anchorscope.report.kept import Kept
-from anchorscope.text.words import spans, split, terms
+from anchorscope.text.terms import terms_of
+from anchorscope.text.words import spans, split
+from anchorscope.types import Positions
 
 TEXT_BUDGET = 400_000
 EVIDENCE_BUDGET = 600_000
@@ -60,7 +62,7 @@ def documents(kept: Kept) -> list[dict[str, Any]]:
                 "text": shown,
                 "cut": len(text) > len(shown),
                 "robust": bool(rows["anchor"][:1].any()) if kept.score.tests_anchors else None,
-                "n_words": sum(map(len, _positions_of_terms(text).values())),
+                "n_words": sum(map(len, _positions_of_terms(kept, text).values())),
                 "words": _marks(kept, rows, text, len(shown)),
             }
         )
@@ -81,7 +83,7 @@ def _marks(kept: Kept, rows: Rows, text: str, length: int) -> list[list[Any]]:
 
     Where words are tested for anchors: the verdict, and in how many of the samples the prediction stayed, besides.
     """
-    positions = _positions_of_terms(text)
+    positions = _positions_of_terms(kept, text)
     places = spans(split(text))
     units = utf16(text)
     marks = []
@@ -91,7 +93,7 @@ def _marks(kept: Kept, rows: Rows, text: str, length: int) -> list[list[Any]]:
         found: list[Any] = [kept.place.get(int(row["term"]), -1), float(row["value"]), _deviation(row)]
         if not kept.score.is_graded:
             found += [int(row["anchor"]), int(row["agreements"]), int(row["samples"])]
-        marks += [[int(units[start]), int(units[end]), *found] for start, end in map(places.__getitem__, here)]
+        marks += [[int(units[places[of[0]][0]]), int(units[places[of[-1]][1]]), *found] for of in here]
     end = int(units[length])
     return sorted((mark for mark in marks if mark[1] <= end), key=lambda mark: mark[:3])
 
@@ -102,12 +104,11 @@ def _deviation(row: Any) -> float | None:
     return float(f"{sqrt(variance):.3g}") if isfinite(variance) else None
 
 
-def _positions_of_terms(text: str) -> dict[str, list[int]]:
+def _positions_of_terms(kept: Kept, text: str) -> dict[str, list[Positions]]:
     """Where each term of a text stands."""
-    found: dict[str, list[int]] = {}
-    for position, term in enumerate(terms(split(text))):
-        if term is not None:
-            found.setdefault(term, []).append(position)
+    found: dict[str, list[Positions]] = {}
+    for term, positions in terms_of(text, str(kept.settings.terms)):
+        found.setdefault(term, []).append(positions)
     return found
 
 
@@ -172,7 +173,7 @@ def _card(kept: Kept, label: int, row: Any, samples: list[Sample], texts: dict[i
         card |= {"agreements": int(row["agreements"]), "samples": int(row["samples"])}
     if not samples:
         return card
-    start = _start_of(texts.get(document, ""), kept.run.terms[term], int(row["ordinal"]))
+    start = _start_of(kept, texts.get(document, ""), kept.run.terms[term], int(row["ordinal"]))
     kinds: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for text, present, agreed in samples:
         kinds[f"{'kept' if agreed else 'lost'}_{'with' if present else 'without'}"].append(text)
@@ -217,12 +218,12 @@ def utf16(text: str) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(np.array(widths, np.int64))])
 
 
-def _start_of(text: str, term: str, ordinal: int) -> int:
+def _start_of(kept: Kept, text: str, term: str, ordinal: int) -> int:
     """Where an occurrence of a term starts in a long text."""
     if len(text) <= LONGEST_SAMPLE:
         return 0
-    positions = _positions_of_terms(text).get(term, [])
-    return spans(split(text))[positions[ordinal]][0] if ordinal < len(positions) else 0
+    positions = _positions_of_terms(kept, text).get(term, [])
+    return spans(split(text))[positions[ordinal][0]][0] if ordinal < len(positions) else 0
 
 
 def _excerpt(text: str, start: int) -> str:

@@ -92,6 +92,7 @@ def draw(
     n = len(keep)
     generator = generator or KeyedGenerator()
     chances = uniforms(seed, text, stream, start, stop, 3 * n, generator)
+    # A word has three chances in a sample: to be kept, for its fill, and for the distribution that the fill is from.
     kept_chance = chances[:, :n]
     fill = chances[:, n : 2 * n]
     choice = chances[:, 2 * n :]
@@ -104,6 +105,8 @@ def uniforms(
     seed: int, text: str, stream: int, start: int, stop: int, width: int, generator: KeyedGenerator | None = None
 ) -> NDArray[np.float64]:
     """Rows ``start`` to ``stop`` of the endless table (samples, width) of uniforms that belongs to a stream."""
+    # A sample takes a whole number of Philox blocks, so its place is its number times that: any sample can be drawn
+    # alone.
     steps = -(-width // _PHILOX_BLOCK)
     digest = blake2b(f"{seed} {stream} ".encode() + text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     placed = (generator or KeyedGenerator()).at(np.frombuffer(digest, np.uint64), start * steps)
@@ -114,6 +117,7 @@ def _balanced(
     seed: int, text: str, n_words: int, start: int, stop: int, generator: KeyedGenerator
 ) -> NDArray[np.bool_]:
     """Rows ``start`` to ``stop`` of the endless table (samples, words) of balanced blocks."""
+    # Whole blocks from the one that holds the first sample on; a row of chances makes a block.
     first = start // BALANCED_BLOCK
     last = -(-stop // BALANCED_BLOCK)
     n_columns = BALANCED_BLOCK - 1
@@ -131,6 +135,8 @@ def _block(chances: NDArray[np.float64], n_words: int) -> NDArray[np.bool_]:
     rest = rest[BALANCED_BLOCK:]
     words = rest[:n_words]
     sides = rest[n_words:]
+    # The rank of a word's chance, modulo the columns, is its place among the shuffled columns: none is used twice
+    # before all are used once. Which side of the column means kept is a coin.
     column = columns.argsort()[words.argsort().argsort() % n_columns]
     return HADAMARD[rows.argsort()[:, None], column] ^ (sides < 0.5)
 

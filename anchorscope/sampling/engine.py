@@ -94,6 +94,7 @@ class Engine:
         streams = [stream for unit in units for stream in self._streams(unit, session)]
         opened = sorted(streams, key=Stream.n_words)  # texts of one length are classified together
         n_samples = 0
+        # Every open stream gets its next samples; the model works on one part while the next is drawn (``_one_ahead``).
         while opened:
             size = opened[0].block_size
             parts = batches(opened, max(1, PREDICTOR_TEXTS // size))
@@ -222,6 +223,7 @@ class _Session:
         """
         start = self.n_texts
         places = self._places
+        # Equal texts are asked about once: a text has a place among all answers, the first time that it is met.
         new = [numbers for numbers in dict.fromkeys(texts.numbers) if numbers not in places]
         places.update(zip(new, range(start, start + len(new))))
         self.n_texts += len(new)

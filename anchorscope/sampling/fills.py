@@ -87,6 +87,7 @@ class OnePass:
         if not texts:
             return
         self.n_passes += len(texts)
+        # Proposals have a row a mask, request after request; a sample asks for the rows of its request.
         starts = np.cumsum([0, *(int(mask.sum()) for mask in masks)])
         rows = np.concatenate([np.arange(starts[request], starts[request + 1]) for _, _, request in asked])
         chances = np.concatenate([blocks[b].draws.fill[s][masks[request]] for b, s, request in asked])
@@ -131,6 +132,7 @@ class OneByOne:
         distinct = list(requests.values())
         self.n_passes += len(distinct)
         proposals = self._perturbator.propose([texts[j] for j in distinct], [masks[j] for j in distinct])
+        # The leftmost mask of a text is the first row of its proposals.
         starts = dict(zip(distinct, np.cumsum([0, *(int(masks[j].sum()) for j in distinct)])))
         first_rows = np.array([starts[j] for j in asked], np.intp)
         places = [int(np.argmax(masks[j])) for j in open_]
@@ -171,6 +173,8 @@ class Bank:
             proposals = self._perturbator.propose([words for words, _ in pairs], [mask for _, mask in pairs])
             start = 0
             for (text, words), group in zip(some, masks):
+                # Each position is masked once in every pair; a stable sort by position brings its n_pairs rows
+                # together.
                 rows = slice(start, start + self._n_pairs * len(words))
                 positions = np.nonzero(group)[1]
                 order = rows.start + np.argsort(positions, kind="stable")
@@ -217,6 +221,7 @@ class BlindProposals:
         """A word for each place."""
         edges, words = self._edges_and_words
         n = len(edges) // PLACES
+        # As the edges of place p lie between p and p + 1, one search draws the words of all places.
         found = np.searchsorted(edges, places + chances, side="right")
         drawn: NDArray[np.int32] = words[np.clip(found, places * n, places * n + n - 1)]
         return drawn
@@ -299,6 +304,7 @@ def pick(proposals: Proposals, rows: NDArray[np.intp], chances: NDArray[np.float
         cumulated = np.cumsum(proposals.probabilities[rows], axis=1, dtype=np.float64)
     else:  # rows are asked for many times, and cumulated once
         cumulated = np.cumsum(proposals.probabilities, axis=1, dtype=np.float64)[rows]
+    # How many words the chance has passed is the number of the one that it falls on.
     passed = (cumulated <= (chances * cumulated[:, -1])[:, None]).sum(axis=1)
     numbers: NDArray[np.int32] = proposals.words[rows, passed]
     return numbers

@@ -82,6 +82,7 @@ class Lexicon:
         """
         written = [word for words in documents for word in words.words]
         cases = np.fromiter(map(case_of, written), np.intp, len(written))
+        # (samples, words of all): the word itself where it is kept, else the fill in the capitals of the word.
         numbers = np.where(kept, self._stretches.numbered(written), self._variants[cases, fills])
         texts = self._written(documents, numbers) if self._writes_all else self._spelled(documents, numbers)
         return Spelled(self._stretches.written, texts)
@@ -98,12 +99,17 @@ class Lexicon:
     def _spelled(self, documents: Sequence[Words], numbers: NDArray[np.int32]) -> list[bytes]:
         """The texts of (samples, words of all documents), by their stretches."""
         columns, firsts, touching = _laid_out(documents)
+        # A column a stretch. One word between spaces is its own stretch; words that touch get new columns on the right,
+        # as many as they are, of which NOTHING fills those that they do not need.
         table = np.empty((len(numbers), max(numbers.shape[1], *columns) + 1), np.int32)
         table[:, : numbers.shape[1]] = numbers
         for gaps, places in touching.items():
             n = len(gaps) - 1
+            # All places with the same gaps at once: (places, 1) plus (words,) are the columns of each.
             words, stretches = np.array(places).T[:, :, None]
             table[:, stretches + np.arange(max(1, n))] = self._joined(gaps, numbers[:, words + np.arange(n)])
+        # In the order of the texts; NOTHING is dropped, and each text is cut out of its row by how many bytes it has
+        # left.
         table = table[:, columns]
         ends = table.itemsize * np.add.reduceat(table != NOTHING, firsts, axis=1, dtype=np.intp).cumsum(axis=1)
         lines = [
@@ -119,6 +125,7 @@ class Lexicon:
         size = n_words * numbers.itemsize
         data = numbers.tobytes()
         nothing = np.int32(NOTHING).tobytes()
+        # Each combination of touching words as bytes, which a dict can look up: most have been met before.
         rows = [data[number * size : (number + 1) * size] for number in range(n_samples * n_places)]
         for row in {*rows}.difference(known):
             written = [self._stretches.written[number] for number in memoryview(row).cast("i")]

@@ -103,6 +103,8 @@ class Stream:
 
     def close_decided(self, test: SequentialTest) -> None:
         """Let every open test read the samples from the start, and close those that can decide or are at the cap."""
+        # A test reads its samples in order up to the first look at which it can end, whatever else was drawn: so what
+        # it says does not depend on how many samples came at a time.
         open_ = np.flatnonzero(self._is_open)
         present = np.concatenate(self._present)
         rows = np.concatenate(self._probabilities)
@@ -139,6 +141,7 @@ def empty_measurements(n: int) -> Measurements:
     return Measurements(
         value=np.zeros(n),
         variance=np.zeros(n),
+        repeat=np.full(n, np.nan),
         calls=np.zeros(n, np.int64),
         anchor=np.zeros(n, bool),
         decided=np.zeros(n, bool),
@@ -162,6 +165,7 @@ def read_samples(opened: Sequence[Stream], present: Bools, rows: Floats, test: S
 
 def _read_all_at_once(opened: Sequence[Stream], present: Bools, rows: Floats) -> None:
     """All tests of some streams at their one look: the first block, which has as many samples as they read."""
+    # Streams side by side: (samples, tests of all streams), each test with the answers about its own stream.
     labels = np.array([stream.unit.label for stream in opened])[:, None]
     sizes = [len(stream.positions) for stream in opened]
     owner = np.repeat(np.arange(len(opened)), sizes)  # the stream of each test
@@ -172,6 +176,7 @@ def _read_all_at_once(opened: Sequence[Stream], present: Bools, rows: Floats) ->
     columns = Measurements(
         value=sums.value(),
         variance=sums.variance(),
+        repeat=np.full(len(owner), np.nan),
         calls=sums.n_kept + sums.n_replaced,
         anchor=sums.reaches(np.concatenate([stream.thresholds for stream in opened])),
         decided=np.ones(len(owner), bool),
@@ -296,6 +301,8 @@ class _CumulativeSums:
 
     def ends(self, test: SequentialTest, thresholds: Floats) -> tuple[Bools, NDArray[np.int8]]:
         """After which samples a test can end, and what it would say there (0: the cap ends it)."""
+        # A look is after every so many samples that keep the word; the cap also ends a stream that hardly ever keeps
+        # it.
         looks = self.reads & (self.n_kept % test.look == 0)
         decisions = np.where(looks, test.decide(self.agreements, self.n_kept, thresholds), np.int8(0))
         at_cap = self.n_kept >= test.max_samples

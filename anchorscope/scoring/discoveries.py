@@ -22,6 +22,8 @@ def discoveries(doubt: NDArray[np.float64], tested: NDArray[np.int64]) -> NDArra
     [False, True, True, False, False]
     """
     doubt = np.where(tested >= FEWEST_TESTS, doubt, 1.0)
+    # From the least doubtful on: the mean doubt of the first m is the rate at which these m would be wrong. It only
+    # rises, so those within the rate are the first ones.
     order = np.argsort(doubt, kind="stable")
     mean = np.cumsum(doubt[order]) / np.arange(1, len(doubt) + 1)
     found = np.zeros(len(doubt), bool)

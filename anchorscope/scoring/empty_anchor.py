@@ -50,3 +50,8 @@ class EmptyAnchorRule:
     def values(self, value: Floats, empty: Floats) -> Floats:
         """What the values count for."""
         return value * (1 - empty) if self.weight == "fragile" else value
+
+    def noise(self, variance: Floats, empty: Floats) -> Floats:
+        """The variance of what the values count for; 0 where it is not known."""
+        known = np.nan_to_num(variance)
+        return known * (1 - empty) ** 2 if self.weight == "fragile" else known

@@ -68,6 +68,7 @@ def interval(tally: Tally, alpha: float) -> Interval:
         return exact, exact
     least = _least_entropy(low, high)
     greatest = _greatest_entropy(low, high)
+    # H_min and H_max are over the words with an anchor, and which these are is open: bounds on both sides.
     min_low = least[may_have].min()
     min_high = greatest[has_anchor].min() if has_anchor.any() else np.log(len(a))
     max_low = least[has_anchor].max() if has_anchor.any() else 0.0

@@ -42,8 +42,11 @@ CONTENDERS = 30
 LEAST_CHANCE = 0.002
 """The probability of reaching the k-th best word below which a word is not a contender."""
 
-MARGIN = 1.5
+MARGIN = 1.2
 """A driver does more than so many times what any word like it does."""
+
+REPEAT_UNIT = 1e-9
+"""The unit in which variances of second measurements are added up."""
 
 LEAST_WORTH = 0.001
 """What the words of a list do together, for each document that holds the most frequent word, if they do anything."""
@@ -65,7 +68,9 @@ class RunningSums:
 
     ``expected_of_all`` is what a surrogate expects of all documents of a term together; ``expected`` what it expected
     of the counted ones, with its squares and its products with their values, from which its slope is read. ``placebo``
-    is what any words like it would do in all its documents together.
+    is what any words like it would do in all its documents together. ``repeats`` (labels, 2) sums the variances that
+    second measurements show, and those that were told of the same rows, in units of ``REPEAT_UNIT``: whole numbers,
+    whose sum does not depend on their order.
     """
 
     documents: NDArray[np.int64]
@@ -81,6 +86,7 @@ class RunningSums:
     anchors: Floats
     anchors_squared: Floats
     placebo: Floats
+    repeats: NDArray[np.int64]
 
     @classmethod
     def zero(
@@ -93,12 +99,23 @@ class RunningSums:
         shape = documents.shape
         expected = np.zeros(shape) if expected_of_all is None else expected_of_all
         others = np.zeros(shape[1], np.int64) if beyond is None else beyond
-        return cls(documents, others, expected, np.zeros(shape, np.int64), *(np.zeros(shape) for _ in fields(cls)[4:]))
+        nothing = {field.name: np.zeros(shape) for field in fields(cls)[4:-1]}
+        repeats = np.zeros((shape[0], 2), np.int64)
+        return cls(documents, others, expected, np.zeros(shape, np.int64), **nothing, repeats=repeats)
 
     def count(
-        self, label: int, terms: NDArray[np.int64], value: Floats, anchors: Floats, noise: Floats, expected: Floats
+        self,
+        label: int,
+        terms: NDArray[np.int64],
+        value: Floats,
+        anchors: Floats,
+        noise: Floats,
+        repeat: Floats,
+        expected: Floats,
     ) -> None:
         """Count documents of some terms, one a row: what each brought, and what was expected of it.
+
+        ``noise`` is the variance of measuring, as a row tells it; ``repeat`` what a second measurement brought.
 
         Rows of one term are added in their order, so that a sum of floats does not depend on how they were batched.
         """
@@ -114,12 +131,19 @@ class RunningSums:
             (self.anchors_squared, anchors**2),
         ):
             np.add.at(column[label], terms, brought)
+        twice = np.isfinite(repeat)
+        shown = 0.5 * np.square(value - repeat)[twice]
+        self.repeats[label] += [
+            np.rint(column / REPEAT_UNIT).astype(np.int64).sum() for column in (shown, noise[twice])
+        ]
 
     def of_label(self, label: int, additive: Additive) -> Sums:
         """What an additive form has to go by."""
         documents, tested = self.documents[label], self.counted[label]
         if additive.quantity == "anchors":
             return Sums.plain(documents, tested, self.anchors[label], self.anchors_squared[label])
+        # A test is off by its value less slope times what was expected, less the placebo: e - b s - p. Its sums follow
+        # from those of e, s, e^2, s^2 and e s, so that no row is kept.
         b = self.slope(label)
         expected, products = self.expected[label], self.products[label]
         beyond, beyond_variance = self._beyond(label)
@@ -134,7 +158,7 @@ class RunningSums:
             total=total - tested * placebo,
             squares=off,
             offset=b * self.expected_of_all[label] + documents * placebo,
-            noise=self.noise[label],
+            noise=self.noise[label] * self._noise_factor(),
             beyond=beyond,
             beyond_variance=beyond_variance,
             scale=self._scale(label, b),
@@ -143,9 +167,15 @@ class RunningSums:
             reach=(1 + self.documents.sum(axis=0) / LEARNT_DOCUMENTS) ** LEARNING,
         )
 
+    def _noise_factor(self) -> float:
+        """What second measurements make of the variances that were told, for all rows alike."""
+        shown, told = self.repeats.sum(axis=0).tolist()
+        return shown / told if told > 0 else 1.0
+
     def _scale(self, label: int, b: float) -> Floats:
         """How much the values of each word may differ: the more, the more is expected of it; 1 for words on average."""
         documents = self.documents[label]
+        # What is expected of a document of the word, against the square that is usual over all documents.
         mean = b * self.expected_of_all[label] / np.maximum(documents, 1)
         usual = float((mean**2 * documents).sum() / max(1, documents.sum()))
         return np.sqrt((mean**2 + usual) / (2 * usual)) if usual > 0 else np.ones(len(documents))
@@ -158,6 +188,8 @@ class RunningSums:
         if not self.beyond.any():
             nothing = np.zeros(len(self.beyond))
             return nothing, nothing
+        # A word that n documents hold, some of them of the label, has that share up to a beta distribution; one
+        # document's worth of it is the share of the label on the whole.
         asked = self.documents.sum(axis=0)
         of_label = float(self.documents[label].sum() / max(1, asked.sum()))
         n = asked + 1.0
@@ -168,6 +200,7 @@ class RunningSums:
     def slope(self, label: int) -> float:
         """How much a value, beyond the placebo, rises with what was expected of it: least squares, with a few tests'
         worth of trust in 1."""
+        # Least squares through the origin, (e - p) s over s^2, with SLOPE_TESTS rows of average s at slope 1 added.
         squares = float(self.expected_squared[label].sum())
         n = max(1, int(self.counted[label].sum()))
         trust = SLOPE_TESTS * squares / n
@@ -231,6 +264,7 @@ class LabelForecast:
     @cached_property
     def contenders(self) -> NDArray[np.intp]:
         """The words that may matter: the best now, those that have a chance to be among them, and those against it."""
+        # All words would be too many to draw: the best now, those with a chance to pass the k-th, and the worst.
         holds = np.flatnonzero(self._sums.documents > 0)
         n = self._n[holds]
         expected = self._scores(self.estimates[None, holds], holds, alone=True)[0]
@@ -257,6 +291,7 @@ class LabelForecast:
         expected = self._scores(self.estimates[None, words], words)[0]
         sums = self._sums.of(words)
         draws, means = draw_totals(sums, self.prior, generator)
+        # What any word like it does; a word is in doubt as often as its drawn mean is no more than that, with a margin.
         usual = sums.placebo + self.prior.centre * sums.scale
         driver = discoveries((means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0), sums.tested)
         against = discoveries((means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0), sums.tested)
@@ -286,6 +321,7 @@ class LabelForecast:
 
         With ``alone`` the others are all words but the one itself.
         """
+        # The total over all words moves with the drawn ones; all others stand at their estimates.
         others = np.clip(self.estimates, 0.0, self._n)
         moved = np.clip(drawn, 0.0, self._n[words]) - others[words]
         totals = Totals(

@@ -36,5 +36,6 @@ def features(probability: Floats, words: Floats, characters: Floats) -> Floats:
 
 def fit(x: Floats, value: Floats) -> Floats:
     """The coefficients, (4,): least squares with a little ridge; all 0 without any value."""
+    # A ridge in the scale of each feature, so that their units do not matter; 1e-9 for one that is all 0.
     squares = np.square(x).sum(axis=0)
     return np.asarray(np.linalg.solve(x.T @ x + np.diag(RIDGE * squares + 1e-9), x.T @ value), np.float64)

@@ -160,8 +160,10 @@ def pooled_prior(sums: Sums) -> Prior:
     if len(seen) < 3:
         variance = np.full(1, UNTESTED_SCALE**2)
         return Prior(0.0, variance, np.ones(1), variance)
+    # The most frequent words with two tests at least; where equally frequent, the first of them.
     known = sums.of(seen[np.lexsort((seen, -sums.documents[seen]))][:PRIOR_WORDS])
     within = max(float(known.scatter.sum() / (known.tested - 1).sum()), FLOOR)
+    # To begin with all components are alike but for their width; then each fit sorts the words anew.
     n = len(DEVIATIONS)
     prior = Prior(float(np.median(known.means)), within * DEVIATIONS**2, np.full(n, 1 / n), np.full(n, within))
     for _ in range(FITS):
@@ -172,12 +174,15 @@ def pooled_prior(sums: Sums) -> Prior:
 def _fitted(prior: Prior, known: Sums, within: float) -> Prior:
     """The prior under which words, each in part of every component, are likeliest: expectation and maximisation."""
     likelihood = _likelihood(known, prior)
+    # EM for the shares alone: each word is in part of every component, by how likely it is there.
     share = prior.share
     for _ in range(EM_STEPS):
         n_words = share * (likelihood.T @ (1 / (likelihood @ share)))
         share = (n_words + PSEUDO_WORDS) / (len(likelihood) + PSEUDO_WORDS * len(share))
     components = _normalised(likelihood * share)
+    # The centre is a mean of the words' means, each weighted by how well it tells: one over its variance.
     weight = (components / (_spreads(known, prior) + _variance_of_mean(known, prior))).sum(axis=1)
+    # The variance within a component is that of its words' tests, with a few tests at the variance of all words.
     freedom = components.T @ (known.tested - 1)
     return Prior(
         centre=float(np.average(known.means, weights=weight)),
@@ -193,11 +198,14 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     The mean is that of any such documents, these or others; so it stays uncertain when all of them are tested.
     """
     shape = (n, len(sums.tested))
+    # A component for each draw and word: how many of the cumulated probabilities its chance has passed.
     chance = generator.random(shape)
     component = np.zeros(shape, np.int8)
     for reached in np.cumsum(_components(sums, prior), axis=1).T[:-1]:
         component += chance > reached
     spread = prior.spread[component] * sums.reach**2
+    # A variance from the scaled inverse chi-squared, and given it the mean of the word: normal, prior and tests weighed
+    # by their precisions, in units of ``scale``; then back to the units of values.
     squares = PRIOR_TESTS * prior.within[component] + NORMALITY * sums.scatter
     variance = squares / generator.chisquare(_freedom(sums), shape)
     precision = 1 / spread + sums.tested / variance
@@ -206,13 +214,17 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     precision /= sums.scale**2
     standard = generator.standard_normal(shape)
     left = sums.left
+    # Of a total three parts are open: the mean behind the untested documents, their scatter about it, and the noise;
+    # the first two have one standard normal here, so that a high mean goes with a high total.
     totals = sums.total + sums.offset + left * mean + np.sqrt(left**2 / precision + left * variance) * standard
     if sums.noise.any():
         totals += np.sqrt(sums.noise_of_total) * generator.standard_normal(shape)
+    # One draw for all words: if the slope is wrong, it is wrong for all of them.
     tilt = sums.tilt * generator.standard_normal((n, 1))
     totals += left * tilt
     means = sums.offset / np.maximum(sums.documents, 1) + tilt + mean + standard / np.sqrt(precision)
     if sums.beyond.any():
+        # How many of the documents that nobody asked about hold the word, and what these bring.
         drawn = sums.beyond + np.sqrt(sums.beyond_variance) * generator.standard_normal(shape)
         beyond = np.maximum(drawn, 0.0)
         totals += beyond * means + np.sqrt(beyond * variance) * generator.standard_normal(shape)
@@ -260,6 +272,7 @@ def all_totals(sums: Sums, prior: Prior) -> Totals:
     components = _components(sums, prior)
     variances = _variances(sums, prior)
     spread = _spreads(sums, prior)
+    # As in ``draw_totals``, but with the variance of each component at its mean instead of drawn: no draw is made.
     precision = 1 / spread + sums.tested[:, None] / variances
     scale = sums.scale[:, None]
     mu = (prior.centre / spread + (sums.total / sums.scale)[:, None] / variances) / precision * scale
@@ -282,11 +295,14 @@ def _components(sums: Sums, prior: Prior) -> Floats:
 def _likelihood(sums: Sums, prior: Prior) -> Floats:
     """How likely mean and scatter of each word are under each component, (words, components), up to a factor a word."""
     wide = _spreads(sums, prior) + _variance_of_mean(sums, prior)
+    # Minus twice the logarithms: of the mean a normal distribution, of the scatter what is left when its variance is
+    # averaged out.
     of_mean = np.log(wide) + (sums.means - prior.centre)[:, None] ** 2 / wide
     pooled = PRIOR_TESTS * prior.within
     freedom = _freedom(sums)[:, None]
     of_scatter = freedom * np.log(pooled + NORMALITY * sums.scatter[:, None]) - PRIOR_TESTS * np.log(pooled)
     logs = -0.5 * (of_mean + of_scatter)
+    # Relative to the best component of each word, so that nothing underflows.
     return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
@@ -328,6 +344,7 @@ def summarise(
     A list that is worth less than ``least_worth`` counts as worth so much: nobody is to search for what is nothing.
     """
     k = min(k, draws.shape[1])
+    # In each draw the k best words, in no order; how often a word is among them is its membership.
     order = np.argpartition(-draws, k - 1, axis=1)[:, :k]
     membership = np.bincount(order.ravel(), minlength=draws.shape[1]) / len(draws)
     best = np.take_along_axis(draws, order, axis=1).sum(axis=1)

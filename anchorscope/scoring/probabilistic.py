@@ -99,6 +99,8 @@ def anchor_probability_interval(tally: Tally, alpha: float) -> Interval:
     a = tally.anchors
     b = tally.non_anchors
     r = tally.untested
+    # T+ lies between the anchors there are and those with every open occurrence one. For the highest q~ of a word its
+    # own open ones are anchors and no other's; for the lowest it is the other way round.
     total, least, most = (x.sum(axis=1, keepdims=True) for x in (tally.occurrences, a, a + r))
     penalty = 1 / alpha - 1
     high = ratio(a + r, least + r) / alpha - penalty * ratio(b, total - least - r)
@@ -111,6 +113,7 @@ def _smoothed_interval(low: Scores, high: Scores) -> Interval:
     n_terms = low.shape[1]
     if n_terms == 0:
         return low, high
+    # The extremes over m are at its own extremes: the ends of |q_min|, and 0 where q_min may change its sign.
     q_min = [side.min(axis=1, keepdims=True) for side in (low, high)]
     straddles = (q_min[0] < 0) & (q_min[1] > 0)
     ends = [np.where(straddles, 0.0, np.abs(q_min[0])), np.abs(q_min[0]), np.abs(q_min[1])]

@@ -74,6 +74,7 @@ def fit(document: Numbers, term: Numbers, rows: Floats, fold: Numbers, n_terms: 
     n_labels = rows.shape[1]
     weights = np.zeros((N_FOLDS, n_labels, n_terms))
     explained = np.zeros(n_labels)
+    # Each half gets the weights that were fitted to the other one: halves[1 - half] below.
     targets = logits(rows)
     halves = [_Half.of(document, term, fold == half, n_terms) for half in range(N_FOLDS)]
     for label in range(n_labels):
@@ -115,6 +116,8 @@ class _Half:
     @classmethod
     def of(cls, document: Numbers, term: Numbers, is_mine: NDArray[np.bool_], n_terms: int) -> _Half:
         """Those of some documents."""
+        # The pairs of this half, and an orthonormal basis of the constant and the length, by which they are projected
+        # out.
         chosen = is_mine[document]
         length = np.bincount(document, minlength=len(is_mine))
         basis, _ = np.linalg.qr(np.stack([is_mine, is_mine * length], axis=1).astype(np.float64))
@@ -135,6 +138,7 @@ class _Half:
         C is what a constant and the length leave of X, as these two have no penalty. C itself is dense and never made:
         C'C w is X' of what they leave of X w.
         """
+        # Starting from 0, the first gradient is C'y itself, and every step goes along a direction that the others left.
         weights = np.zeros(self.n_terms)
         gradient = self.spread(self._left(target))
         direction = gradient.copy()
@@ -142,6 +146,7 @@ class _Half:
         for _ in range(STEPS):
             if size <= CONVERGED**2 * first_size:
                 break
+            # (C'C + penalty) times the direction, by two sparse products and one projection between them.
             image = self.spread(self._left(self.summed(direction))) + penalty * direction
             step = size / float(direction @ image)
             weights += step * direction
@@ -164,6 +169,7 @@ class _Half:
 
 def _best_penalty(halves: list[_Half], target: Floats) -> tuple[float, float]:
     """The penalty under which the weights of one half predict the other best, and how well they do."""
+    # One document can predict nothing of another.
     if min(int(half.is_mine.sum()) for half in halves) < 2:
         return PENALTIES[-1], 0.0
     tried = [(halves[1].explained(halves[0].fit(target, penalty), target), penalty) for penalty in PENALTIES]

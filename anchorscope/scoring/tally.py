@@ -88,6 +88,7 @@ def ranking(scores: Scores, occurrences: Counts, n: int | None = None) -> NDArra
     [1, 2]
     """
     present = np.flatnonzero(occurrences > 0)
+    # Rounded, so that the last bits decide no tie; lexsort reads its keys from the last to the first.
     values = -np.round(scores[present], 14)
     if n is not None and 0 < n < len(present):
         ahead = values <= np.partition(values, n - 1)[n - 1]  # the n best, and those level with the last of them

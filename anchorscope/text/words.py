@@ -19,13 +19,12 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import UnknownNameError
-from anchorscope.text.rule import are_one, has_term, pieces
+from anchorscope.text.rule import are_one, key_of, pieces
 from anchorscope.types import Words
 
 AS_IS = 0
@@ -35,8 +34,6 @@ CAPITALS = 2
 
 STOP_WORDS = ("none", "short", "nltk")
 """The names of the lists: nothing; our own short one, which keeps what carries meaning; NLTK's (the paper's)."""
-
-_SPELLING = str.maketrans("’", "'", "\u00ad\u2060\ufe0e\ufe0f")
 
 
 def split(text: str) -> Words:
@@ -73,16 +70,13 @@ def spans(words: Words) -> list[tuple[int, int]]:
     return found
 
 
-@lru_cache(maxsize=1 << 16)
 def term(word: str) -> str | None:
-    """The key of a word; None for what is neither letter, digit nor emoji and so never a candidate.
+    """The key of a plain word; None for what is neither letter, digit nor emoji.
 
     >>> term("DON’T"), term("Straße"), term("…")
     ("don't", 'strasse', None)
     """
-    if not has_term(word):
-        return None
-    return normalize("NFC", normalize("NFD", word.translate(_SPELLING)).casefold())
+    return key_of(word)
 
 
 def terms(words: Words) -> tuple[str | None, ...]:

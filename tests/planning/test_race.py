@@ -94,7 +94,10 @@ class Corpus:
             occurrences = np.concatenate([np.arange(part.start, part.stop) for part in tested])
             assert np.array_equal(round_.occurrences[round_.occurrences >= 0], occurrences)
             no_noise = np.zeros(len(occurrences))
-            now = strategy.count(Counted(occurrences, self.anchor[occurrences], self.value[occurrences], no_noise))
+            once = np.full(len(occurrences), np.nan)
+            now = strategy.count(
+                Counted(occurrences, self.anchor[occurrences], self.value[occurrences], no_noise, once)
+            )
             terms = self.collection.occurrence_term[now.occurrences].astype(np.int64)
             tally = tally.observe(np.zeros(len(terms), np.int64), terms, now.anchor, now.value)
         return strategy, tally, n_documents

@@ -1,0 +1,394 @@
+"""docs/yardsticks.md from the rows in docs/data, as they came out: no number on the page is written by hand.
+
+A cell is the mean over the classes of all tasks of the mean over seeds. Where a list is removed, it is the share of
+what the oracle of the very same documents reaches. A contender is compared with ``fast`` (the reference) by the paired
+differences of the classes (means over seeds), a t-test each, and the p-values of one table are corrected together by
+Holm's method: an arrow says that a contender is above or below the reference at 5%.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from anchorscope.evaluation.stability import shared_words
+
+K = 20
+REFERENCE = "fast"
+RIVAL = "occlusion"
+LEVEL = 0.05
+ORACLE_OF = {"deletion": "oracle, deletion", "replacement": "oracle, replacement", "held_out": "oracle, held out"}
+TITLES = {
+    "deletion": "Deletion: share of the oracle's AOPC^20",
+    "replacement": "Replacement: share of the oracle's AOPC^20",
+    "held_out": "Documents that were not explained: share of their own oracle's AOPC^20",
+    "insertion": "Insertion: mean rise of the label's probability, one listed word in a document of another label",
+    "stability": "Stability: share of words that two seeds have in common",
+    "planted": "Planted shortcuts: share found among the first 20",
+}
+PAGE = Path(__file__).parents[1] / "docs" / "yardsticks.md"
+
+Row = Mapping[str, str]
+Cells = dict[tuple[str, str], dict[str, float]]
+"""(method, calls) -> class -> a figure, in the mean over seeds."""
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a file; none where there is no file."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def write(folder: Path, page: Path = PAGE) -> None:
+    """Write the page from the rows in a folder."""
+    by_model = {name: read(folder / f"yardsticks_{name}.csv") for name in ("linear", "small", "planted", "rule")}
+    parts = [HEAD, _made(by_model)]
+    for model, title in (("linear", "Linear classifiers"), ("small", "A small encoder")):
+        if by_model[model]:
+            parts += [f"## {title}", _facts(by_model[model]) + _settled(by_model[model]), *_tables(by_model[model])]
+    if by_model["planted"]:
+        parts += ["## Planted shortcuts", PLANTED, _facts(by_model["planted"]), *_planted(by_model["planted"])]
+    if by_model["rule"]:
+        parts += ["## Rules with a known answer", KNOWN, *_known(by_model["rule"])]
+    roar = read(folder / "yardsticks_roar.csv")
+    if roar:
+        parts += ["## Retraining without the words (ROAR)", ROAR, _roar(roar)]
+    planting = read(folder / "planting.csv")
+    if planting:
+        parts += ["## Words planted in a model: `evaluate --plant`", PLANTING, *_planting(planting)]
+    peers = read(folder / "peers.csv")
+    if peers:
+        parts += ["## anchor-exp and alibi", _peers(peers)]
+    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+# --- figures from rows ---
+
+
+def figures(rows: Sequence[Row], column: str) -> Cells:
+    """The mean over seeds of a column for every method, number of calls and class; a share where it has an oracle."""
+    if column == "stability":
+        return _stability(rows)
+    oracle = {
+        _class(row): float(row[column]) for row in rows if row["method"] == ORACLE_OF.get(column) and row[column] != ""
+    }
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row in rows:
+        if row[column] == "" or (column in ORACLE_OF and row["method"].startswith("oracle")):
+            continue
+        share = oracle[_class(row)] if column in ORACLE_OF else 1.0
+        of_class = values.setdefault((row["method"], row["calls"]), {})
+        of_class.setdefault(_class(row), []).append(float(row[column]) / share)
+    return {key: {name: float(np.mean(seeds)) for name, seeds in of.items()} for key, of in values.items()}
+
+
+def _stability(rows: Sequence[Row]) -> Cells:
+    lists: dict[tuple[str, str], dict[str, list[list[str]]]] = {}
+    for row in rows:
+        if not row["method"].startswith("oracle"):
+            key = (row["method"], row["calls"])
+            lists.setdefault(key, {}).setdefault(_class(row), []).append(row["terms"].split(" "))
+    shared = {key: {name: shared_words(of, K) for name, of in classes.items()} for key, classes in lists.items()}
+    return {
+        key: told
+        for key, classes in shared.items()
+        if (told := {name: value for name, value in classes.items() if value is not None})
+    }
+
+
+def _class(row: Row) -> str:
+    return f"{row['task']} {row['label']}"
+
+
+def differences(cells: Cells, key: tuple[str, str], other: tuple[str, str]) -> list[float]:
+    """By how much one contender exceeds another, class by class."""
+    mine = cells.get(key, {})
+    theirs = cells.get(other, {})
+    return [mine[name] - theirs[name] for name in sorted(mine.keys() & theirs.keys())]
+
+
+def p_value(values: Sequence[float]) -> float:
+    """That of a two-sided t-test of the mean against 0; 1 where there is nothing to test.
+
+    >>> round(p_value([0.1, 0.2, 0.3]), 3), p_value([0.1])
+    (0.074, 1.0)
+    """
+    if len(values) < 2:
+        return 1.0
+    spread = float(np.std(values, ddof=1))
+    if spread == 0:
+        return 0.0 if np.mean(values) else 1.0
+    t = float(np.mean(values)) / (spread / len(values) ** 0.5)
+    return float(2 * stats.t.sf(abs(t), len(values) - 1))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected for their number by Holm's method.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    found = [0.0] * len(p_values)
+    worst = 0.0
+    for step, i in enumerate(order.tolist()):
+        worst = max(worst, min(1.0, (len(p_values) - step) * p_values[i]))
+        found[i] = worst
+    return found
+
+
+def band(values: Sequence[float]) -> float:
+    """Half the width of the 95% band of the mean."""
+    if len(values) < 2:
+        return float("nan")
+    return float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5)
+
+
+# --- tables ---
+
+
+def _tables(rows: Sequence[Row]) -> Iterable[str]:
+    for column in ("replacement", "held_out", "insertion", "stability", "deletion"):
+        cells = figures(rows, column)
+        if cells:
+            yield f"### {TITLES[column]}"
+            yield _by_calls(cells, 3 if column == "insertion" else 2)
+            if (versus := _versus(cells)) is not None:
+                yield versus
+
+
+def _by_calls(cells: Cells, digits: int) -> str:
+    """A row a method, a column a number of calls; the best of a column is bold."""
+    all_calls = sorted({calls for _, calls in cells if calls.isdigit()}, key=int)
+    methods = [*dict.fromkeys(method for method, calls in cells if calls.isdigit())]
+    own = {method: np.mean([*of.values()]) for (method, calls), of in cells.items() if not calls.isdigit()}
+    arrows = _arrows(cells)
+    complete = {calls: max(len(cells.get((m, calls), {})) for m in methods) for calls in all_calls}
+    best = {
+        calls: max(np.mean([*cells[m, calls].values()]) for m in methods if len(cells.get((m, calls), {})) == n)
+        for calls, n in complete.items()
+    }
+    lines = []
+    for method in methods:
+        told = []
+        for calls in all_calls:
+            mine = cells.get((method, calls), {})
+            mean = float(np.mean([*mine.values()])) if mine else float("nan")
+            text = f"{mean:.{digits}f}" if len(mine) == complete[calls] else ""
+            told.append(f"**{text}**" if text and mean == best[calls] else text + arrows.get((method, calls), ""))
+        lines.append([method, *told])
+    table = _markdown(["calls, predictions included", *(f"{int(calls):,}" for calls in all_calls)], lines)
+    if own:
+        told = "; ".join(f"{method} {mean:.{digits}f}" for method, mean in own.items())
+        table += f"\n\nAt their own defaults, on all documents: {told}."
+    return table
+
+
+def _arrows(cells: Cells) -> dict[tuple[str, str], str]:
+    """Which contenders are above or below the reference after Holm's correction over the whole table."""
+    keys = [key for key in cells if key[0] != REFERENCE and key[1].isdigit()]
+    found = {key: differences(cells, key, (REFERENCE, key[1])) for key in keys}
+    corrected = holm([p_value(found[key]) for key in keys])
+    return {
+        key: ("↑" if np.mean(found[key]) > 0 else "↓") for key, p in zip(keys, corrected) if p < LEVEL and found[key]
+    }
+
+
+def _versus(cells: Cells) -> str | None:
+    """The reference against the simplest rival: mean difference over classes, its 95% band, in how many it is ahead."""
+    all_calls = sorted({calls for method, calls in cells if method == RIVAL and calls.isdigit()}, key=int)
+    found = [differences(cells, (REFERENCE, calls), (RIVAL, calls)) for calls in all_calls]
+    if not any(found):
+        return None
+    corrected = holm([p_value(values) for values in found])
+    told = [
+        f"{int(calls):,}: {np.mean(values):+.3f} ± {band(values):.3f}, ahead in {sum(v > 0 for v in values)} of "
+        f"{len(values)} (p {p:.2g})"
+        for calls, values, p in zip(all_calls, found, corrected)
+        if values
+    ]
+    return f"`{REFERENCE}` minus `{RIVAL}`, 95% band over classes: {'; '.join(told)}."
+
+
+def _planted(rows: Sequence[Row]) -> Iterable[str]:
+    from benchmarks.arenas import shortcuts
+
+    cells = figures([row for row in rows if not row["method"].startswith("oracle")], "planted")
+    yield _by_calls(cells, 2)
+    calls = sorted({row["calls"] for row in rows if row["calls"].isdigit()}, key=int)
+    middle = calls[len(calls) // 2]
+    kinds = {
+        "rare (0.6%)": 0,
+        "less rare (2%)": 1,
+        "frequent (5%)": 2,
+        "unreliable (3%, 80%)": 3,
+        "two together (2%)": 4,
+    }
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in rows if row["calls"] == middle):
+        mine = [row for row in rows if row["method"] == method and row["calls"] == middle]
+        told = []
+        for number in kinds.values():
+            hits = []
+            for row in mine:
+                labels = sorted({other["label"] for other in mine if other["task"] == row["task"]})
+                wanted = [s for s in shortcuts(labels) if s.label == row["label"]][number]
+                hits += [word in row["terms"].split(" ") for word in wanted.words]
+            told.append(f"{np.mean(hits):.2f}")
+        lines.append([method, *told])
+    yield f"By kind, at {int(middle):,} calls:"
+    yield _markdown(["found", *kinds], lines)
+
+
+def _known(rows: Sequence[Row]) -> Iterable[str]:
+    names = [*dict.fromkeys(row["task"] for row in rows)]
+    for calls in sorted({row["calls"] for row in rows if row["calls"].isdigit()}, key=int):
+        here = [row for row in rows if row["calls"] == calls]
+        methods = [*dict.fromkeys(row["method"] for row in here)]
+
+        def cell(method: str, name: str, here: Sequence[Row] = here) -> str:
+            values = [float(row["known"]) for row in here if (row["method"], row["task"]) == (method, name)]
+            return f"{np.mean(values):.2f}" if values else ""
+
+        yield f"At {int(calls):,} calls ({_n_seeds(here)} seeds):"
+        yield _markdown(["", *names], [[method, *(cell(method, name) for name in names)] for method in methods])
+
+
+def _roar(rows: Sequence[Row]) -> str:
+    names = [*dict.fromkeys(row["task"] for row in rows)]
+    methods = [*dict.fromkeys(row["method"] for row in rows if row["method"] not in list(ORACLE_OF.values())[1:])]
+
+    def lost(method: str, task: str | None = None) -> str:
+        mine = [row for row in rows if row["method"] == method and task in (None, row["task"])]
+        values = [float(row["accuracy"]) - float(row["without"]) for row in mine]
+        return f"{np.mean(values):.3f}" if values else ""
+
+    lines = [[method, *(lost(method, task) for task in names), lost(method)] for method in methods]
+    return _markdown(["accuracy lost", *names, "mean"], lines)
+
+
+def _planting(rows: Sequence[Row]) -> Iterable[str]:
+    def line(name: str, chosen: Sequence[Row]) -> list[str]:
+        known = [row for row in chosen if row["inside"] != ""]
+        inside = np.mean([row["inside"] == "True" for row in known]) if known else float("nan")
+        shown = [row["shown"] == "True" for row in chosen if row["due"] == "True"]
+        found = f"{sum(shown)} of {len(shown)}" if shown else ""
+        return [name, str(len(chosen)), found, str(len(known)), f"{inside:.0%}" if known else ""]
+
+    heads = ["", "planted", "due, and found", "with interval", "truth inside it"]
+    sets = {task: [row for row in rows if row["task"] == task] for task in dict.fromkeys(row["task"] for row in rows)}
+    strengths: dict[str, Callable[[float], bool]] = {
+        "shift below 1": lambda s: s < 1,
+        "1 to 2": lambda s: 1 <= s < 2,
+        "2 and more": lambda s: s >= 2,
+    }
+    lines = [line(name, chosen) for name, chosen in sets.items()]
+    lines += [line(name, [row for row in rows if fits(float(row["shift"]))]) for name, fits in strengths.items()]
+    yield f"{_n_seeds(rows)} seeds; commit {', '.join(sorted({row['commit'] for row in rows}))}."
+    yield _markdown(heads, [*lines, line("all", rows)])
+
+
+def _peers(rows: Sequence[Row]) -> str:
+    lines = []
+    for contender in ("anchor-exp, paper's rule", "anchor-exp, own bound", "alibi, one anchor a document"):
+        mine = [row for row in rows if row["contender"] == contender]
+        if not mine:
+            continue
+        best = max(
+            np.mean([float(row["share_same"]) for row in mine if row["aggregation"] == name])
+            for name in {row["aggregation"] for row in mine}
+        )
+        texts = np.mean([float(row["texts_per_document"]) for row in mine])
+        documents = sorted({int(row["documents"]) for row in mine})
+        lines.append([contender, " and ".join(map(str, documents)), f"{texts:,.0f}", f"{best:.2f}"])
+    return PEERS + "\n\n" + _markdown(["", "documents", "calls a document", "share"], lines)
+
+
+def _facts(rows: Sequence[Row]) -> str:
+    names = ", ".join(dict.fromkeys(row["task"] for row in rows))
+    documents = " or ".join(sorted({row["documents"] for row in rows}))
+    commits = ", ".join(dict.fromkeys(row["commit"] for row in rows))
+    n_classes = len({_class(row) for row in rows})
+    return (
+        f"{names}: {documents} documents each, {n_classes} classes, {_n_seeds(rows)} seeds, {len(rows):,} lists; "
+        f"commit {commits}."
+    )
+
+
+def _settled(rows: Sequence[Row]) -> str:
+    """How many calls the reference takes where it may take the most."""
+    most = max((int(row["calls"]) for row in rows if row["calls"].isdigit()), default=0)
+    asked = [int(row["asked"]) for row in rows if row["method"] == REFERENCE and row["calls"] == str(most)]
+    if not asked:
+        return ""
+    told = f"{min(asked):,} to {max(asked):,}, {np.median(asked):,.0f} in the median"
+    return f" Of {most:,} calls `{REFERENCE}` takes {told}: it ends when it holds its lists for settled."
+
+
+def _n_seeds(rows: Sequence[Row]) -> str:
+    """How many seeds there are of each piece: one number, or the least and the most."""
+    seeds: dict[tuple[str, str, str], set[str]] = {}
+    limited = [row for row in rows if row["calls"].isdigit()]
+    for row in limited or rows:
+        seeds.setdefault((row["task"], row["method"], row["calls"]), set()).add(row["seed"])
+    counts = sorted({len(found) for found in seeds.values()})
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def _made(by_model: Mapping[str, Sequence[Row]]) -> str:
+    told = ", ".join(f"`docs/data/yardsticks_{name}.csv`" for name, rows in by_model.items() if rows)
+    return f"Rows: {told}. `make yardsticks DATA=FOLDER` makes those that are missing, and this page."
+
+
+def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rule = ["---"] + ["---:"] * (len(heads) - 1)
+    return "\n".join("| " + " | ".join(line) + " |" for line in (heads, rule, *lines))
+
+
+HEAD = """\
+# Yardsticks: whose words are best at equal model calls?
+
+Every contender makes a list of 20 words for each class of a model within a number of model calls, the predictions of
+documents included; a meter holds it to that. The list is then measured in several ways (`anchorscope/evaluation/`):
+words deleted or replaced in the documents that were explained, deleted in documents that were not, put into documents
+of other classes, compared over seeds; and by words that were planted, and rules whose answer is known. A list that ends
+early is scored as it is.
+
+Deletion comes last: its oracle leaves out one word at a time, which is what occlusion does, so it favours occlusion and
+`fast`. *Contenders* (`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and is the
+simplest rival; LIME (25 samples a document) and SHAP (50) are summed with their sign, as are the values of `shapiq`;
+`surrogate` is a regression of the predictions alone; `paper` and `paper-optimised` are the paper's rule with the
+perturbator `corpus`, whose words also replace words in *replacement*; `banzhaf` and `fast` are presets. `fast` ends
+when it holds its lists for settled, `fast, all calls` does not.
+
+**Bold** is the best of a column. An arrow: above (↑) or below (↓) `fast` at 5%, paired by class, after Holm's
+correction over the table."""
+
+PLANTED = """\
+Six made-up words for each class are planted in the texts that a linear classifier learns from, and in the documents
+(`evaluation/shortcuts.py`): rare, less rare and frequent ones, one that is right in 80% of its texts only, and two that
+always come together."""
+
+KNOWN = """\
+The share of the answer among the first words of a list (`evaluation/known_answers.py`). In *redundant* either of
+two words would do and both are always there: leaving out one at a time sees nothing."""
+
+ROAR = """\
+The words of both classes' lists (made with 4,000 calls) are taken out of all texts, and a linear classifier learns
+and is tested without them: the accuracy that is lost, in the mean over seeds. More is better."""
+
+PLANTING = """\
+Ten neutral words of a collection are made to shift a class by 0.3 to 3 logits, `fast` runs on the model so
+changed, and what it finds is compared with the truth (`python -m benchmarks.planting`). *Due* are words whose true
+score puts them among the first 20. The intervals are of 90%."""
+
+PEERS = """\
+They ask the model so often about one document that with these numbers of calls they would see few documents, so
+they are not in the tables above. From the rows of [performance](performance.md): deletion, the best of their
+aggregations, as a share of the oracle of the same few documents."""
