@@ -300,6 +300,36 @@ class LabelsOnly:
         return self.model.predict(texts)
 
 
+class TestNamedRows:
+    def test_the_texts_that_find_the_labels_count_for_the_budget(self) -> None:
+        """What the run says it asked is what reached the function."""
+        asked: list[str] = []
+
+        def model(texts: list[str]) -> list[dict[str, float]]:
+            asked.extend(texts)
+            return [{"bad": 0.9, "good": 0.1} if "bad" in text else {"good": 0.8, "bad": 0.2} for text in texts]
+
+        result = Explainer(model, settings={"min_occurrences": 1}).explain(TEXTS)
+        assert result.cost.predictor_texts == len(asked) and {*result.explanations} == {"bad", "good"}
+
+    def test_a_function_that_fails_on_the_first_texts_says_so(self) -> None:
+        with pytest.raises(InputError, match=r"labels of <lambda> are not known, and it fails .*ZeroDivisionError"):
+            as_predictor(lambda texts: 1 / 0)
+
+    def test_a_table_names_its_labels(self) -> None:
+        import pandas
+
+        assert as_predictor(lambda texts: pandas.DataFrame({"no": [0.5] * len(texts), "yes": 0.5})).labels == (
+            "no",
+            "yes",
+        )
+
+    def test_rows_that_name_their_labels_now_and_then_are_refused(self) -> None:
+        predictor = as_predictor(lambda texts: [{"no": 1.0, "yes": 0.0}, [0.5, 0.5]], labels=["no", "yes"])
+        with pytest.raises(ModelError, match="row for 'b' names no labels, and others do"):
+            predictor.predict(["a", "b"])
+
+
 class TestTables:
     def model(self, *columns: str) -> Any:
         import pandas
@@ -350,11 +380,10 @@ class TestScikit:
         from sklearn.svm import LinearSVC
 
         model = text_pipeline(LinearSVC())
-        predictor = as_predictor(model)
+        with caplog.at_level(logging.WARNING, "anchorscope"):
+            predictor = as_predictor(model)
         assert np.allclose(predictor.predict(TEXTS)[:, 1], 1 / (1 + np.exp(-model.decision_function(TEXTS))))
-        assert (
-            predictor.has_probabilities and "LinearSVC gives no probabilities: a softmax of its margins" in caplog.text
-        )
+        assert predictor.has_probabilities and "a softmax of its margins stands for them" in caplog.text
 
     def test_margins_of_three_labels_keep_what_the_model_predicts(self) -> None:
         from sklearn.svm import LinearSVC

@@ -317,3 +317,32 @@ def test_the_command_line_keeps_no_key(
     assert "great" in shown and "very-secret" not in shown
     for file in (tmp_path / "run").iterdir():
         assert b"very-secret" not in file.read_bytes()
+
+
+def test_a_run_that_a_server_ends_goes_on_where_it_was(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key is taken back after 100 texts: status 1. With it again, --resume ends alike; no answer is paid twice."""
+    monkeypatch.setenv("ANCHORSCOPE_CACHE", str(tmp_path / "kept"))
+    answered: list[str] = []
+    limit = [100]
+
+    def respond(body: bytes) -> Answer:
+        if len(answered) >= limit[0]:
+            return 401, {}, b"the key was taken back"
+        answered.append(body.decode())
+        return 200, {}, json.dumps(dict(zip(MODEL.labels, MODEL.predict([body.decode()])[0]))).encode()
+
+    server = serve(respond=respond)
+    (tmp_path / "docs.txt").write_text("\n".join(TEXTS))
+    given = ["explain", str(tmp_path / "docs.txt"), "--model", server.url, "--api", "torchserve", "--labels", "no,yes"]
+    given += ["--min-occurrences", "1", "--round-size", "2", "--concurrency", "2", "-q"]
+    assert main([*given, "--out", str(tmp_path / "run")]) == 1
+    limit[0] = 10**6
+    assert main([*given, "--out", str(tmp_path / "run"), "--resume"]) == 0
+    monkeypatch.setenv("ANCHORSCOPE_CACHE", "off")
+    once = len(answered)
+    assert main([*given, "--out", str(tmp_path / "whole")]) == 0
+    ends = [json.loads((tmp_path / name / "result.json").read_text())["labels"] for name in ("run", "whole")]
+    assert ends[0] == ends[1]
+    assert once - len({*answered[:once]}) <= 4  # what was in flight when the key went

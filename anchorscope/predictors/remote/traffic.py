@@ -5,7 +5,7 @@ is left alone. So many tasks take requests in turn. Where the server says that i
 Retry-After), all of them wait for as long as it says; where it says so of most, fewer go on.
 
 Each request is made once: what fails is an exception in its place, and asked for again by whoever wanted it. An error
-that any request would meet (a wrong key) ends the others.
+that any request would meet (a wrong key) lets no other begin; what was answered until then is not lost.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Traffic:
         finally:
             for task in tasks:
                 task.cancel()
-        return answers
+        return _with_what_ended_it(answers)
 
     async def _work(
         self,
@@ -137,6 +137,22 @@ class Traffic:
                 if failure.slow_down and (failure.retry_after or 0.0) <= LONGEST_WAIT:
                     self._pace.asked_to_wait(failure.retry_after)
                     failure.retry_after = None  # it is waited for here
+            except Exception as error:
+                answers[place] = error
+                due.clear()  # what is in flight comes back, and is paid for
+
+
+def _with_what_ended_it(answers: list[Any]) -> list[Any]:
+    """The answers, with the error that ended all in place of those that were not asked for any more.
+
+    Where there is no answer at all, it is raised.
+    """
+    for error in answers:
+        if isinstance(error, Exception) and not isinstance(error, RemoteFailure):
+            if all(answer is None or isinstance(answer, Exception) for answer in answers):
+                raise error
+            return [error if answer is None else answer for answer in answers]
+    return answers
 
 
 _lock = Lock()
