@@ -27,8 +27,12 @@ from numpy.typing import NDArray
 
 from anchorscope import Explainer
 from anchorscope.demo import reviews
+from anchorscope.local_scores.occlusion import OcclusionScore
+from anchorscope.planning.collection import Predictions, collect
+from anchorscope.predictors import as_predictor
 from anchorscope.scoring.surrogate import logits, sigmoid
-from anchorscope.text.words import removals, split, terms
+from anchorscope.settings import preset
+from anchorscope.text.read import read_texts
 from benchmarks import classifiers, tasks, written
 
 Rows = NDArray[np.float64]
@@ -86,17 +90,22 @@ def variants(model: Any, texts: Sequence[str]) -> Iterator[tuple[str, Callable[[
 
 def totals(model: Remembering, texts: Sequence[str]) -> list[dict[str, float]]:
     """What taking out each word costs each label, summed over all documents."""
+    settings = preset("fast")
+    documents = [*read_texts(list(texts)).documents]
+    rows = model([document.text for document in documents])
+    collection = collect(documents, model.labels, Predictions.of(rows), settings)
+    everything = np.arange(len(collection.occurrence_term))
+    round_ = collection.round_of(
+        [(number, everything[collection.occurrences_of(number)]) for number in range(len(documents))],
+        lambda some: np.zeros(len(some)),
+    )
+    score = OcclusionScore(as_predictor(model, labels=model.labels), None, settings)
+    measured, _ = score.measure(round_.units)
     found: list[dict[str, float]] = [{} for _ in model.labels]
-    rows = model(texts)
-    for text, row in zip(texts, rows):
-        places: dict[str, list[int]] = {}
-        for position, term in enumerate(terms(split(text))):
-            if term is not None:
-                places.setdefault(term, []).append(position)
-        label = int(row.argmax())
-        after = model([*removals(text, [tuple(p) for p in places.values()])]) if places else []
-        for term, changed in zip(places, after):
-            found[label][term] = found[label].get(term, 0.0) + float(row[label] - changed[label])
+    of_label = collection.labels_of(round_.occurrences).tolist()
+    for label, term, value in zip(of_label, collection.terms_of(round_.occurrences).tolist(), measured.value.tolist()):
+        name = collection.terms[term]
+        found[label][name] = found[label].get(name, 0.0) + value
     return found
 
 
