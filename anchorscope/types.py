@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, nan
+from math import inf, isnan, nan
 from typing import Protocol, TypeAlias, overload, runtime_checkable
 
 import numpy as np
@@ -135,7 +135,7 @@ class Measurement:
 
     value: float
     variance: float
-    repeat: float
+    repeat: float | None
     calls: int
     anchor: bool
     decided: bool
@@ -199,7 +199,9 @@ class Measurements:
 
     def rows(self) -> list[Measurement]:
         """Row by row."""
-        return list(map(Measurement, *(getattr(self, name).tolist() for name in self.__slots__)))
+        columns = {name: getattr(self, name).tolist() for name in self.__slots__}
+        columns["repeat"] = [None if isnan(value) else value for value in columns["repeat"]]
+        return list(map(Measurement, *columns.values()))
 
     @property
     def precision(self) -> NDArray[np.float64]:

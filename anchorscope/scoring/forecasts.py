@@ -240,6 +240,7 @@ class LabelForecast:
         assert aggregation.additive is not None, "the settings refuse a race without it"
         self._additive = aggregation.additive
         self._sums = sums.of_label(label, self._additive)
+        self._observed = sums.values[label] / np.maximum(sums.counted[label], 1)
         self._n = tally.occurrences[label]
         self._training = tally.training
         self._alpha = alpha
@@ -295,6 +296,9 @@ class LabelForecast:
         usual = sums.placebo + self.prior.centre * sums.scale
         driver = discoveries((means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0), sums.tested)
         against = discoveries((means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0), sums.tested)
+        # What nothing but the surrogate speaks for is not named: the tests themselves must say so.
+        driver &= self._observed[words] > VALUE_UNIT
+        against &= self._observed[words] < -VALUE_UNIT
         shown = ranking(expected, self._n[words], self._k)
         least = LEAST_WORTH * float(self._sums.documents.max(initial=0)) if self._is_graded else 0.0
         scores = self._scores(draws, words)

@@ -24,6 +24,10 @@ Floats = NDArray[np.float64]
 
 N_FEATURES = 4
 
+HUBER = 1.5
+HUBER_STEPS = 20
+"""Values that are further off than so many standard deviations count the less, the further they are."""
+
 RIDGE = 1e-4
 """Added to the squares of each feature, as a share of them: coefficients stay small where nothing asks for more."""
 
@@ -35,7 +39,15 @@ def features(probability: Floats, words: Floats, characters: Floats) -> Floats:
 
 
 def fit(x: Floats, value: Floats) -> Floats:
-    """The coefficients, (4,): least squares with a little ridge; all 0 without any value."""
-    # A ridge in the scale of each feature, so that their units do not matter; 1e-9 for one that is all 0.
+    """The coefficients, (4,), all 0 without any value: least squares with a little ridge, in which the few words that
+    do far more than the others count little (Huber's weights, found in steps)."""
     squares = np.square(x).sum(axis=0)
-    return np.asarray(np.linalg.solve(x.T @ x + np.diag(RIDGE * squares + 1e-9), x.T @ value), np.float64)
+    weight = np.ones(len(value))
+    found = np.zeros(x.shape[1])
+    for _ in range(HUBER_STEPS if len(value) else 0):
+        weighted = weight[:, None] * x
+        found[:] = np.linalg.solve(x.T @ weighted + np.diag(RIDGE * squares + 1e-9), weighted.T @ value)
+        off = np.abs(value - x @ found)
+        far = HUBER * 1.48 * float(np.median(off))  # 1.48 medians are a standard deviation
+        weight = np.minimum(1.0, (far + 1e-6) / np.maximum(off, 1e-9))
+    return found

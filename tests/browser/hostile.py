@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -105,6 +106,7 @@ def hostile_run(folder: Path) -> None:
     folder.mkdir(parents=True)
     path = hostile_documents(folder)
     documents = read_files([str(path)], text_column=LABELS[1], label_column="<b onclick=alert(1)>label")
+    warnings.simplefilter("ignore")  # that some are in a script without spaces
     run = Run(
         documents,
         HostilePredictor(),
