@@ -10,12 +10,13 @@ alone, its logits times four (saturated), its logits shifted until a class has 5
 tested. Null models say the same whatever a document means: a coin for each text, a hash, the number of words, the
 number of characters, a constant; the share of runs that name a driver is to be at most 5%.
 
-Prints a line each, writes calibration.json and .csv.
+Prints a line each, writes calibration.json, .csv and docs/calibration.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -201,6 +202,38 @@ def task_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     yield {"task": name, "model": kind, "variant": variant, "documents": len(texts), **found}
 
 
+def page(path: Path) -> str:
+    """The rows of calibration.json as docs/calibration.md."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    names = ["task", "model", "variant", "documents", *(name for name in found["rows"][0] if name not in _NAMES)]
+    parts = [
+        "# Is what is stated true?",
+        f"`python -m benchmarks.calibration` at commit {found['commit'][:9]}, {found['parameters']['seeds']} seeds: "
+        "what the default states of the 20 words that it shows when it stops by itself, and what is true of them. "
+        "Intervals are to cover in 85 to 95%, memberships to be right within .05. *Members* are the shown words that "
+        "are among the 20 with the greatest known totals; *true regret* is what the shown list lacks of these. It is "
+        "greater than the stated one where words with a great total are no drivers, and so stand below others.",
+        _table(found["rows"], names),
+        "Models that go by nothing: how many runs name a driver, which is to be at most 5%.",
+        _table(found["nulls"], list(found["nulls"][0])),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+_NAMES = ("task", "model", "variant", "documents")
+
+
+def _table(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> str:
+    lines = [names, ["---"] * len(names), *([_cell(row[name]) for name in names] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 10 else f"{value:.3f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
 def main() -> None:
     """Compare, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -223,7 +256,9 @@ def main() -> None:
     for row in null_rows(arguments.nulls, arguments.null_documents):
         print(", ".join(f"{k} {v}" for k, v in row.items()), flush=True)
         nulls.append(row)
-    written.write("calibration", arguments, rows, nulls=nulls)
+    path = written.write("calibration", arguments, rows, nulls=nulls)
+    if arguments.out is None:
+        (written.DATA.parent / "calibration.md").write_text(page(path), encoding="utf-8")
 
 
 if __name__ == "__main__":
