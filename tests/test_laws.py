@@ -265,10 +265,12 @@ def test_a_run_made_for_one_aggregation_gives_any_other(name: str, score: str, t
     reader = RunReader(tmp_path / "run")
     values = aggregation(name).score(reader.tally(), 0.5)
     direct = explained(aggregation=name, score=score)["labels"]
-    drives = reader.tally().anchors > 0 if AGGREGATIONS[name].reads == "verdicts" else np.ones(values.shape, bool)
+    counted = reader.tally().anchors > 0 if AGGREGATIONS[name].reads == "verdicts" else np.ones(values.shape, bool)
     for number, label in enumerate(reader.labels):
+        named = {t["term"] for t in direct[label]["terms"] if t["driver"]}
+        drives = counted[number] if not AGGREGATIONS[name].is_graded else np.isin(reader.terms, [*named])
         order = ranking(values[number], reader.tally().occurrences[number])
-        top = sorted(order, key=lambda t: not drives[number, t])[:4]
+        top = sorted(order, key=lambda t, drives=drives: not drives[t])[:4]
         expected = [(t["term"], t["score"]) for t in direct[label]["terms"]]
         assert [(reader.terms[t], float(values[number, t])) for t in top] == expected
 
