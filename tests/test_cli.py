@@ -346,7 +346,14 @@ def test_resume_with_another_setting_is_refused(run: Command) -> None:
 def _start(workplace: Path) -> subprocess.Popen[str]:
     """A slow run in a process of its own, with at least two rounds on record."""
     command = [*PYTHON, *SCAN, "--round-size", "6", "--out", "run", "--model", "models:slow"]
-    process = subprocess.Popen(command, cwd=workplace, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=workplace,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever runs the tests may ignore it
+    )
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and _rounds(workplace / "run" / "journal.sqlite") < 2:
         time.sleep(0.02)
