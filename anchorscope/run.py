@@ -254,8 +254,8 @@ class Run:
         return {"name": self.perturbator.name, "sha256": self.perturbator.fingerprint}
 
     def _drawn(self, journal: Journal | None) -> NDArray[np.intp]:
-        """The documents that the model is asked about: all of them, or as many by priority as half of its calls
-        suffice for.
+        """The documents that the model is asked about: all of them, or as many by priority as a share of the
+        calls suffices for.
 
         A run that goes on with more calls keeps to the documents that it has drawn.
         """

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import erf
 
 import numpy as np
 
@@ -49,8 +50,6 @@ class AnchorScore:
 
 def _variance(found: Measurements, thresholds: np.ndarray) -> np.ndarray:
     """p (1 - p), p being the chance that as many samples again would say yes, by the normal approximation."""
-    from math import erf
-
     n = np.maximum(found.samples, 1)
     mean = (found.agreements + 0.5) / (n + 1)  # one pseudo-count, so that no mean is certain
     z = (mean - thresholds) / np.sqrt(mean * (1 - mean) / n)

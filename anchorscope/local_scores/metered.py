@@ -44,8 +44,7 @@ class MeteredScore:
         if not isfinite(max_calls):
             return self._metered(units, max_calls)
         if all(isfinite(self.calls(unit)) for unit in units):
-            found, cost = self._metered(affordable(self, units, max_calls), max_calls)
-            return (found, cost)
+            return self._metered(affordable(self, units, max_calls), max_calls)
         return self._in_groups(units, max_calls)
 
     def _metered(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:

@@ -90,7 +90,6 @@ class Race:
         n_occurrences = len(collection.occurrence_term)
         self._asked = np.zeros(n_occurrences, bool)
         self._measured = np.zeros(n_occurrences, bool)
-        self._counted = np.zeros(n_occurrences, bool)
         self._anchor = np.zeros(n_occurrences, bool)
         self._value = np.zeros(n_occurrences)
         self._noise = np.zeros(n_occurrences)

@@ -150,8 +150,8 @@ class RunningSums:
         placebo = self.placebo[label] / np.maximum(documents, 1)
         total = self.values[label] - b * expected
         squares = self.values_squared[label] - 2 * b * products + b**2 * self.expected_squared[label]
-        # How far tests are off, summed: their squares are those of the values less what was expected of each.
-        off = squares - 2 * placebo * total + tested * placebo**2
+        # Differences of sums: rounding may leave a little less than nothing.
+        off = np.maximum(squares - 2 * placebo * total + tested * placebo**2, 0.0)
         return Sums(
             documents=documents,
             tested=tested,

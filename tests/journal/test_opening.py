@@ -22,7 +22,7 @@ from anchorscope.journal.database import FILE
 from anchorscope.journal.opening import INDEX, LARGEST_COPY, LOG, ROLLBACK, open_for_reading
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import LOCK, Journal
-from reliability.planted import plant_rollback
+from reliability.planted import SCHEMAS, plant_rollback
 
 
 @pytest.fixture(scope="module")
@@ -183,20 +183,6 @@ def test_a_journal_that_was_kept_otherwise_is_gone_on_with_in_our_way(run: Path)
     Journal(run).close()
     with closing(sqlite3.connect(run / FILE)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-
-
-SCHEMAS = {
-    "a table": "CREATE TABLE more (x)",
-    "a view": "CREATE VIEW more AS SELECT * FROM meta",
-    "a trigger": "CREATE TRIGGER more AFTER INSERT ON rounds BEGIN DELETE FROM rounds; END",
-    "an index": "CREATE INDEX more ON terms (term)",
-    "a virtual table": "CREATE VIRTUAL TABLE more USING fts5 (x)",
-    "a column": "ALTER TABLE texts ADD COLUMN more TEXT",
-    "a generated column": "ALTER TABLE texts ADD COLUMN more AS (upper(text))",
-    "another name": "ALTER TABLE texts RENAME TO more",
-    "one less": "DROP TABLE moments",
-    "statistics": "ANALYZE",
-}
 
 
 @pytest.mark.parametrize("change", SCHEMAS)

@@ -1,0 +1,69 @@
+"""Sums of a sample of the documents, and what follows from them: noise, drivers, and numbers that stay numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from anchorscope.scoring.aggregations import aggregation
+from anchorscope.scoring.forecasts import LabelForecast, RunningSums
+from anchorscope.scoring.tally import Tally
+
+N_TERMS = 30
+TOTAL = aggregation("total")
+
+
+def sums_of(values: np.ndarray, *, n_documents: int = 40, **given: np.ndarray) -> RunningSums:
+    """Sums of one label in which every term is tested in as many documents as there are rows of values."""
+    documents = np.full((1, N_TERMS), n_documents)
+    sums = RunningSums.zero(documents, given.pop("expected_of_all", None))
+    for row, value in enumerate(values):
+        columns = {"anchors": np.zeros(N_TERMS), "noise": np.zeros(N_TERMS), "repeat": np.full(N_TERMS, np.nan)}
+        columns |= {"expected": np.zeros(N_TERMS), **{name: column[row] for name, column in given.items()}}
+        sums.count(0, np.arange(N_TERMS), value, **columns)
+    return sums
+
+
+def forecast_of(sums: RunningSums) -> LabelForecast:
+    tally = replace(Tally.zero(1, N_TERMS), occurrences=sums.documents, documents=sums.documents)
+    return LabelForecast(sums, 0, tally, TOTAL, alpha=0.5, k=5, key=(0, 0))
+
+
+def test_second_measurements_say_how_good_the_variances_are() -> None:
+    """Told 0.04; two measurements differ with a variance of 0.01: a quarter of the noise is left."""
+    chance = np.random.default_rng(0)
+    value, repeat = chance.normal(0.2, 0.1, (2, 40, N_TERMS))
+    sums = sums_of(value, repeat=repeat, noise=np.full((40, N_TERMS), 0.04))
+    assert TOTAL.additive is not None
+    assert sums.of_label(0, TOTAL.additive).noise == pytest.approx(np.full(N_TERMS, 40 * 0.01), rel=0.1)
+
+
+def test_where_all_is_tested_the_interval_is_that_of_the_noise() -> None:
+    values = np.full((40, N_TERMS), 0.1)
+    exact = forecast_of(sums_of(values)).forecast
+    noisy = forecast_of(sums_of(values, noise=np.full((40, N_TERMS), 0.01))).forecast
+    assert (exact.high - exact.low).max() < 1e-9
+    assert (noisy.high - noisy.low).mean() == pytest.approx(2 * 1.645 * np.sqrt(40 * 0.01), rel=0.15)
+
+
+def test_a_surrogate_that_is_right_to_the_last_digit_leaves_numbers() -> None:
+    """The sums of squares then differ by rounding alone, which may be below 0."""
+    expected = np.tile(np.linspace(-0.3, 0.7, N_TERMS) / 3, (7, 1))
+    sums = sums_of(expected.copy(), expected=expected, expected_of_all=40 * expected[:1])
+    forecast = forecast_of(sums).forecast
+    assert np.isfinite(forecast.low).all() and np.isfinite(forecast.high).all()
+
+
+def test_a_word_is_no_driver_where_only_the_surrogate_speaks_for_it() -> None:
+    """Much is expected of two words; the tests of one of them say so, those of the other say nothing."""
+    chance = np.random.default_rng(0)
+    values = chance.normal(0, 0.001, (6, N_TERMS))
+    expected = np.zeros((6, N_TERMS))
+    expected[:, :2] = 0.3
+    values[:, 0] = 0.3
+    values[:, 1] = 0.0
+    now = forecast_of(sums_of(values, expected=expected, expected_of_all=40 * expected[:1]))
+    named = now.contenders[now.forecast.driver].tolist()
+    assert 0 in named and 1 not in named

@@ -1,0 +1,39 @@
+"""What any word does: learnt from a survey, and not from the few words that do far more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from anchorscope.scoring.placebo import features, fit
+
+
+def survey(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    """Features of n random occurrences, and the probability of each one's document."""
+    chance = np.random.default_rng(0)
+    p = chance.uniform(0.5, 1.0, n)
+    words = chance.integers(1, 4, n).astype(float)
+    return features(p, words, words * chance.integers(1, 9, n)), p
+
+
+def test_a_model_that_goes_by_length_is_all_placebo() -> None:
+    x, _ = survey()
+    told = 0.1 * x[:, 2] + 0.02 * x[:, 3]
+    assert x @ fit(x, told) == pytest.approx(told, abs=1e-3)
+
+
+def test_a_coin_that_is_thrown_again_is_all_placebo() -> None:
+    x, p = survey(400)
+    thrown = p - np.random.default_rng(1).random(len(p))
+    assert x @ fit(x, thrown) == pytest.approx(p - 0.5, abs=0.1)
+
+
+def test_the_few_words_that_do_far_more_do_not_count() -> None:
+    x, _ = survey()
+    value = np.zeros(len(x))
+    value[::10] = 0.9
+    assert np.abs(x @ fit(x, value)).max() < 0.02
+
+
+def test_without_a_survey_nothing_is_known() -> None:
+    assert fit(np.empty((0, 4)), np.empty(0)).tolist() == [0.0] * 4
