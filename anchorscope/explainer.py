@@ -23,7 +23,7 @@ from anchorscope.local import LocalExplanation, explain_document, tested_positio
 from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import as_predictor
-from anchorscope.predictors.labels import given_names
+from anchorscope.predictors.labels import given_names, share_of
 from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import (
@@ -143,7 +143,7 @@ class Explainer:
             needed_segmenters([text])
         if not tested_positions(text, kinds=kinds):
             raise DocumentsError("The document has no word to test; give a text with words.")
-        predictor = self._predictor()
+        predictor = self._predictor([text])
         words = split(text)
         perturbator = self._perturbator([words], settings)
         if perturbator is not None and not len(perturbator.vocabulary):
@@ -151,8 +151,13 @@ class Explainer:
         score = registry.resolve("score", str(settings.score))(predictor, perturbator, settings)
         return explain_document(text, predictor, score, settings.tau, kinds)
 
-    def _predictor(self) -> Predictor:
-        predictor = as_predictor(self.model, labels=self.labels, text_column=self.text_column)
+    def _predictor(self, texts: Sequence[str]) -> Predictor:
+        predictor = as_predictor(
+            self.model,
+            labels=self.labels,
+            text_column=self.text_column,
+            learn_from=share_of(texts, self.max_model_calls),
+        )
         if not isinstance(self.retry, Retry | None):
             raise InputError(f"retry must be a Retry, not {in_a_line(self.retry)}.")
         if isinstance(predictor, RetryingPredictor) and self.retry is None and self.batch_size is None:
@@ -194,10 +199,11 @@ class Explainer:
         self, documents: Documents, training_texts: Iterable[str] | None, out: str | Path | None, resume: bool
     ) -> Run:
         settings = preset(self.preset, **self._by_hand())
+        texts = [document.text for document in documents.documents]
         return Run(
             documents,
-            self._predictor(),
-            self._perturbator(LazyWords([document.text for document in documents.documents]), settings),
+            self._predictor(texts),
+            self._perturbator(LazyWords(texts), settings),
             settings,
             folder=None if out is None else Path(out),
             resume=resume,

@@ -23,10 +23,11 @@ def adapted(
     name: str | None = None,
     fingerprint: str | None = None,
     text_column: str | None = None,
+    learn_from: Sequence[str] = (),
 ) -> Predictor:
     """The adapter for ``model``, under the name and fingerprint of the place that it was loaded from, if it was.
 
-    ``text_column`` is read by models that were fitted on a table.
+    ``text_column`` is read by models that were fitted on a table, ``learn_from`` by functions that answer label names.
     """
     if isinstance(model, type):
         raise InputError(f"{model.__name__} is a class and not a model; pass a fitted instance of it.")
@@ -45,7 +46,7 @@ def adapted(
     if hasattr(model, "predict_proba") or (hasattr(model, "predict") and hasattr(model, "classes_")):
         return ScikitPredictor(model, labels, name=name, fingerprint=fingerprint, text_column=text_column)
     if callable(model):
-        return FunctionPredictor(model, labels, name=name, fingerprint=fingerprint)
+        return FunctionPredictor(model, labels, name=name, fingerprint=fingerprint, learn_from=learn_from)
     raise InputError(
         f"{name or type(model).__name__} is no model that can be asked about texts; expected a fitted classifier with "
         "predict_proba, or with predict and classes_, a Hugging Face text-classification pipeline, or a function."
@@ -61,7 +62,7 @@ def from_module(spec: str, options: ModelOptions) -> Predictor:
         raise
     except Exception as error:
         raise ModelFileError(f"The module of {spec!r} fails when it is imported: {brief(error)}.") from error
-    return adapted(model, options.labels, spec, text_column=options.text_column)
+    return adapted(model, options.labels, spec, text_column=options.text_column, learn_from=options.learn_from)
 
 
 def _is_pipeline(model: Any) -> bool:

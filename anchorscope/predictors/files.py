@@ -40,7 +40,8 @@ def from_pickle(path: str, options: ModelOptions) -> Predictor:
 
 
 def _adapted(model: Any, file: Path, data: bytes, options: ModelOptions) -> Predictor:
-    return adapted(model, options.labels, file.name, sha256(data).hexdigest(), options.text_column)
+    fingerprint = sha256(data).hexdigest()
+    return adapted(model, options.labels, file.name, fingerprint, options.text_column, options.learn_from)
 
 
 def _put_current_folder_last() -> None:

@@ -39,7 +39,12 @@ def from_url(url: str, options: ModelOptions) -> Predictor:
     model = RemoteModel(checked_url(url), make_form(remote, labels), remote)
     described = json.dumps([url, model.form.body(["{text}"]), remote.answer], sort_keys=True)
     return FunctionPredictor(
-        model, labels, name=model.where, fingerprint=sha256(described.encode()).hexdigest(), at_once=model.at_once
+        model,
+        labels,
+        name=model.where,
+        fingerprint=sha256(described.encode()).hexdigest(),
+        at_once=model.at_once,
+        learn_from=options.learn_from,
     )
 
 
