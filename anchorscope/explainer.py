@@ -47,6 +47,7 @@ class Explainer:
 
     ``model``        anything with ``predict_proba``, a Hugging Face pipeline, a function, or a Predictor
     ``labels``       the names of a function's columns, in their order, where its rows do not name them
+    ``head``         the one label of a multi-label model to ask about: whether a text has it
     ``text_column``  where a model that was fitted on a table finds its texts
     ``batch_size``   texts a call of the model, at most; None is as many as there are
     ``only``         the labels to explain; all of them if None
@@ -65,6 +66,7 @@ class Explainer:
         top_k: int = 20,
         random_state: int = 0,
         labels: Sequence[str] | None = None,
+        head: str | None = None,
         text_column: str | None = None,
         batch_size: int | None = None,
         only: Sequence[str] | None = None,
@@ -83,6 +85,7 @@ class Explainer:
         self.top_k = top_k
         self.random_state = random_state
         self.labels = labels
+        self.head = head
         self.text_column = text_column
         self.batch_size = batch_size
         self.only = only
@@ -155,6 +158,7 @@ class Explainer:
         predictor = as_predictor(
             self.model,
             labels=self.labels,
+            head=self.head,
             text_column=self.text_column,
             learn_from=share_of(texts, self.max_model_calls),
         )

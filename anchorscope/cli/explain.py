@@ -37,7 +37,7 @@ from anchorscope.types import Perturbator, Predictor
 
 OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle", "device"),
-    *("model_tries", "model_timeout", "batch_size", "text_column", "cache", "cache_size", *REMOTE),
+    *("model_tries", "model_timeout", "batch_size", "text_column", "head", "cache", "cache_size", *REMOTE),
     *("perturbator", "preset", "score", "seed"),
     *(OF_A_TEST := ("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill")),
     *("bank_pairs", "bank_draw", "top_n", "condition", "terms"),

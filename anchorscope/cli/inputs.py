@@ -65,7 +65,7 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
     if "model" not in given:
         raise InputError("Name the model to explain: --model M.")
     labels = given["names"].split(",") if "names" in given else None
-    options = chosen(given, ("trust", "allow_pickle", "device", "text_column"))
+    options = chosen(given, ("trust", "allow_pickle", "device", "text_column", "head"))
     options["learn_from"] = share_of(texts, given.get("max_model_calls"))
     if remote := given_remote(given):
         predictor = load_predictor(given["model"], labels=labels, remote=remote, **options)
@@ -149,7 +149,7 @@ def given_run(
 ) -> Run:
     """The run that the options ask for."""
 
-    sources: dict[str, Any] = {"documents": given["documents"], **chosen(given, ("model", "names", *READING))}
+    sources: dict[str, Any] = {"documents": given["documents"], **chosen(given, ("model", "names", "head", *READING))}
     if learnt_names(models[0]):  # whoever reads the run again need not learn them again
         sources["names"] = ",".join(models[0].labels)
     return Run(

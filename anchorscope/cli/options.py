@@ -92,6 +92,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="M", help="a .skops or .onnx file, a Hugging Face folder, module:attribute, http(s)://…"
     )
     group.add_argument("--labels", metavar="A,B", dest="names", help="names for the model's labels, in its order")
+    group.add_argument("--head", metavar="L", help="the one label of a multi-label model to ask about: it or not")
     group.add_argument(
         "--trust", action="append", metavar="TYPE", help="a type that a .skops file may hold (repeatable)"
     )

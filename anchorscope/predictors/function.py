@@ -46,6 +46,7 @@ from anchorscope.asking.batches import batches
 from anchorscope.asking.retry import Retry
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, SomeFailedError
 from anchorscope.predictors.fingerprints import of_object
+from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.named_rows import are_named, in_columns, labels_named
 
@@ -65,8 +66,8 @@ AT_ONCE = 32
 class FunctionPredictor:
     """A function ``list[str] -> (texts, labels)``, or ``list[str] -> label names``; ``labels`` in column order.
 
-    ``n_probed`` texts were asked about to find the labels, those of ``learn_from`` where it answers names; ``at_once``
-    texts are best asked about together.
+    With a ``head`` it is asked about this label alone (``heads.py``). ``n_probed`` texts were asked about to find the
+    labels, those of ``learn_from`` where it answers names; ``at_once`` texts are best asked about together.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class FunctionPredictor:
         fingerprint: str | None = None,
         at_once: int | None = None,
         learn_from: Sequence[str] = (),
+        head: str | None = None,
     ) -> None:
         self.function = function
         self.at_once = at_once
@@ -87,7 +89,10 @@ class FunctionPredictor:
         found = _own_labels(function, self.name, learn_from) if labels is None else _Labels(None, 0)
         self.n_probed = found.n_probed
         self.has_learnt_names = found.n_probed > len(PROBE)
-        self.labels = chosen_labels(found.names, labels, self.name)
+        names = chosen_labels(found.names, labels, self.name)
+        self._head = None if head is None else chosen_head(names, head, self.name)
+        self._names = names
+        self.labels = self._head.labels if self._head else names
         self.has_probabilities = True
         self._has_answered = False
         self._columns = Columns()
@@ -120,10 +125,12 @@ class FunctionPredictor:
         self._has_answered = True
         self.has_probabilities = not are_names
         if are_names:
-            return one_hot(answer, texts, self.labels)
-        if are_named(answer) and len(answer) == len(texts):
-            return in_columns(answer, texts, self.labels)
-        return answer
+            rows: Any = one_hot(answer, texts, self._names)
+        elif are_named(answer) and len(answer) == len(texts):
+            rows = in_columns(answer, texts, self._names)
+        else:
+            rows = answer
+        return rows if self._head is None else self._head.rows(rows)
 
 
 @dataclass(frozen=True, slots=True)

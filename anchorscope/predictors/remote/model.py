@@ -45,6 +45,7 @@ def from_url(url: str, options: ModelOptions) -> Predictor:
         fingerprint=sha256(described.encode()).hexdigest(),
         at_once=model.at_once,
         learn_from=options.learn_from,
+        head=options.head,
     )
 
 
