@@ -5,6 +5,8 @@ for snapshot in explainer.stream(texts):      # anytime
     ...
 result = explainer.explain(texts)             # result["positive"].terms, result.to_pandas()
 explainer.effects("one great film")           # what each word of one document does
+
+A text may be a pair, a tuple of two strings: the words of either side are then terms of their own, marked ① and ②.
 """
 
 from __future__ import annotations
@@ -102,7 +104,7 @@ class Explainer:
 
     def explain(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | tuple[str, str]],
         labels: Iterable[str] | None = None,
         *,
         training_texts: Iterable[str] | None = None,
@@ -117,7 +119,7 @@ class Explainer:
 
     def stream(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | tuple[str, str]],
         labels: Iterable[str] | None = None,
         *,
         training_texts: Iterable[str] | None = None,
@@ -127,18 +129,19 @@ class Explainer:
         """What is known, after every round; the last snapshot is ``finished``."""
         yield from self._run(read_texts(texts, labels), training_texts, out, resume).snapshots()
 
-    def effects(self, text: str) -> LocalExplanation:
+    def effects(self, text: str | tuple[str, str]) -> LocalExplanation:
         """What each word of one document does there for the label that the model says."""
         settings = preset(self.preset, **self._by_hand())
         if not score_is_graded(str(settings.score)):
             raise InputError(f"The preset {self.preset!r} tests anchors: ask for anchors(), or use another preset.")
         return self._explain_document(text, settings)
 
-    def anchors(self, text: str) -> LocalExplanation:
+    def anchors(self, text: str | tuple[str, str]) -> LocalExplanation:
         """The anchors of one document: every word is tested, stop words and rare words too."""
         return self._explain_document(text, preset_for_one_document(self.preset, **self._by_hand()))
 
-    def _explain_document(self, text: str, settings: Settings) -> LocalExplanation:
+    def _explain_document(self, text: str | tuple[str, str], settings: Settings) -> LocalExplanation:
+        text = listed_texts([text], "text")[0] if isinstance(text, tuple) else text
         if not isinstance(text, str):
             raise InputError(f"text must be a string, not {in_a_line(text)} (a {type(text).__name__}).")
         kinds = str(settings.terms)

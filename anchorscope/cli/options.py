@@ -68,7 +68,9 @@ def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="csv, tsv, jsonl, parquet or txt (by the file's name; standard input is guessed)",
     )
     group.add_argument(
-        "--text-column", metavar="NAME", help="the column with the texts, also of a model that reads tables (text)"
+        "--text-column",
+        metavar="NAME",
+        help="the column with the texts, also of a model that reads tables (text); A,B: pairs",
     )
     group.add_argument("--label-column", metavar="NAME", help="a column of true labels, kept with the run")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")

@@ -27,8 +27,8 @@ run do not change while it goes.
 >>> heard.labels, heard.n_probed
 (('calm', 'loud'), 5)
 
-Where a function asks a service text by text, it can put the exception of a text in place of its row: only such texts
-are asked about again.
+Pairs of texts (``text/pairs.py``) come as tuples of two strings. Where a function asks a service text by text, it can
+put the exception of a text in place of its row: only such texts are asked about again.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.named_rows import are_named, in_columns, labels_named
+from anchorscope.text.pairs import as_read, is_pair
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +104,7 @@ class FunctionPredictor:
         return answered(self._rows, texts, self.labels, self._columns)
 
     def _rows(self, texts: list[str]) -> Any:
-        answer = self.function(texts)
+        answer = self.function(_read_by(self.function, texts))
         failed = _failed(answer, texts)
         if failed:
             raise self._in_part(answer, texts, failed) from answer[failed[0]]
@@ -144,7 +145,8 @@ class _Labels:
 def _own_labels(function: Callable[[list[str]], Any], name: str, learn_from: Sequence[str]) -> _Labels:
     """The labels that the function's answers name, if they do."""
     try:
-        answer = _probed(function, PROBE)
+        probe = tuple(learn_from[:2]) if any(map(is_pair, learn_from)) else PROBE
+        answer = _probed(function, probe)
         if _are_names(answer):
             return _learnt(function, name, answer, _spread(learn_from))
     except AnchorscopeError as error:
@@ -190,13 +192,18 @@ def _probed(function: Callable[[list[str]], Any], texts: Sequence[str]) -> Any:
     attempt = 0
     while True:
         attempt += 1
-        answer = function(list(texts))
+        answer = function(_read_by(function, texts))
         failed = _failed(answer, texts)
         if not failed:
             return answer
         if attempt >= retry.tries:
             raise answer[failed[0]]
         retry.sleep(retry.wait(attempt, answer[failed[0]]))
+
+
+def _read_by(function: Callable[[Any], Any], texts: Sequence[str]) -> list[Any]:
+    """What a function gets: texts, or the two sides of each pair; one that asks a server writes them itself."""
+    return list(texts) if getattr(function, "is_remote", False) else list(as_read(texts))
 
 
 def _failed(answer: Any, texts: Sequence[str]) -> list[int]:

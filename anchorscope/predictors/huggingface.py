@@ -34,6 +34,7 @@ from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed
 from anchorscope.predictors.options import ModelOptions
+from anchorscope.text.pairs import is_pair, sides
 from anchorscope.types import Spelled
 
 BATCH_SIZE = 32
@@ -201,7 +202,7 @@ class PipelinePredictor:
 
     def _rows(self, texts: list[str]) -> Any:
         answers = self.pipeline(
-            [well_formed(text) for text in texts],
+            [_for_pipeline(well_formed(text)) for text in texts],
             top_k=None,
             batch_size=_batch_size(self.pipeline.tokenizer, BATCH_SIZE),
             **self.settings,
@@ -209,6 +210,10 @@ class PipelinePredictor:
         named = [{score["label"]: score["score"] for score in answer} for answer in answers]
         rows = [[row[label] for label in self.columns] for row in named]
         return rows if self._head is None else self._head.rows(rows)
+
+
+def _for_pipeline(text: str) -> Any:
+    return dict(zip(("text", "text_pair"), sides(text))) if is_pair(text) else text
 
 
 def _ready(model: Any, tokenizer: Any, device: str) -> tuple[Any, Any, Reach]:

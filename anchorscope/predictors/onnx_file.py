@@ -33,6 +33,7 @@ from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed
 from anchorscope.predictors.options import ModelOptions
+from anchorscope.text.pairs import as_read
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +99,7 @@ class OnnxPredictor:
         return answered(self._rows, texts, self.labels)
 
     def _rows(self, texts: list[str]) -> Floats:
-        encoded = self._tokenizer.encode_batch([well_formed(text) for text in texts])
+        encoded = self._tokenizer.encode_batch(as_read([well_formed(text) for text in texts]))
         rows = np.empty((len(texts), len(self._names)))
         by_length = sorted(range(len(texts)), key=lambda number: len(encoded[number].ids))
         for some in batches(by_length, self._batch):

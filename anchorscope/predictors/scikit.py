@@ -39,6 +39,7 @@ from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed
+from anchorscope.text.pairs import as_read, is_pair, sides
 
 log = logging.getLogger(__name__)
 
@@ -108,9 +109,9 @@ class ScikitPredictor:
         answer = self._asked(self.model.predict_proba, texts)
         return np.stack([table[:, -1] for table in answer], axis=1) if isinstance(answer, list) else answer
 
-    def _asked(self, ask: Callable[[list[str]], Any], texts: list[str]) -> Any:
+    def _asked(self, ask: Callable[[Any], Any], texts: list[str]) -> Any:
         try:
-            return ask(texts if self._text_column is None else _table(self._text_column, texts))
+            return ask(as_read(texts) if self._text_column is None else _table(self._text_column, texts))
         except Exception as error:
             if self._text_column is not None:
                 raise ModelError(
@@ -152,7 +153,8 @@ def column_read(model: Any, text_column: str | None, name: str) -> str | None:
     A table has names where pandas made it; one with several columns needs to be told which of them holds the texts.
     """
     names = [str(column) for column in getattr(model, "feature_names_in_", ())]
-    if not names or text_column in names:
+    pair = [part.strip() for part in (text_column or "").split(",")]
+    if not names or text_column in names or (len(pair) == 2 and {*pair} <= {*names}):
         return text_column if names else None
     if len(names) == 1:
         return names[0]
@@ -163,7 +165,11 @@ def column_read(model: Any, text_column: str | None, name: str) -> str | None:
 
 
 def _table(column: str, texts: list[str]) -> Any:
-    return needed("pandas", "pandas", "a model that reads tables").DataFrame({column: texts})
+    """The texts in their column; pairs of texts in two, which are named by a comma."""
+    pandas = needed("pandas", "pandas", "a model that reads tables")
+    if not any(map(is_pair, texts)):
+        return pandas.DataFrame({column: texts})
+    return pandas.DataFrame([*map(sides, texts)], columns=[name.strip() for name in column.split(",")])
 
 
 def read_skops(data: bytes, name: str, trust: Sequence[str]) -> Any:

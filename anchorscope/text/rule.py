@@ -46,6 +46,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from anchorscope.text.pairs import unmarked
+
 KINDS = ("words", "numbers", "signs", "emoji", "hashtags", "mentions", "links", "punctuation")
 """What a term can be."""
 
@@ -220,7 +222,8 @@ def shown(written: str) -> str:
     >>> shown("Großartig"), shown("https://t.co/x1")
     ('Großartig', 't.co/…')
     """
-    return kind_and_key(written)[1] if _host(written) else written
+    mark, word = unmarked(written)
+    return mark + kind_and_key(word)[1] if _host(word) else written
 
 
 def _host(written: str) -> str | None:

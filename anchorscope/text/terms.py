@@ -5,6 +5,8 @@ the paper, each by itself.
 
 >>> terms_of("So good, so good!!! :)", "words,signs")
 [('so', (0,)), ('good', (1,)), ('so', (3,)), ('good', (4,)), ('!!!', (5, 6, 7)), (':)', (8, 9))]
+>>> terms_of("a cat ␞ a pet", "words")
+[('①a', (0,)), ('①cat', (1,)), ('②a', (3,)), ('②pet', (4,))]
 >>> terms_of("So good!!! :)", "plain")
 [('so', (0,)), ('good', (1,))]
 """
@@ -15,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.text.cut import cut
+from anchorscope.text.pairs import SEPARATOR, unmarked
 from anchorscope.text.rule import KINDS, PLAIN, key_of, kind_and_key
 from anchorscope.types import Positions
 
@@ -40,15 +43,22 @@ def keys_of(kinds: str) -> Callable[[str], str | None]:
     >>> [keys_of("signs")(word) for word in ("good", "!")], [keys_of("plain")(word) for word in ("good", "!")]
     ([None, '!'], ['good', None])
     """
-    if kinds == PLAIN:
-        return key_of
     wanted = frozenset(kinds.split(","))
 
     def key(written: str) -> str | None:
+        if kinds == PLAIN:
+            return key_of(written)
         kind, found = kind_and_key(written)
         return found if kind in wanted else None
 
-    return key
+    def key_by_side(written: str) -> str | None:
+        if written == SEPARATOR:
+            return None
+        mark, word = unmarked(written)
+        found = key(word)
+        return None if found is None else mark + found
+
+    return key_by_side
 
 
 def terms_of(text: str, kinds: str) -> list[tuple[str, Positions]]:

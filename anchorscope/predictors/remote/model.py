@@ -24,6 +24,7 @@ from anchorscope.predictors.remote.forms import Form, make_form
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.predictors.remote.refusals import RemoteFailure, TooLarge, checked_answer, other_schema
 from anchorscope.predictors.remote.traffic import Traffic, close_all
+from anchorscope.text.pairs import is_pair
 from anchorscope.types import Predictor
 
 CALLS_AT_ONCE = 32
@@ -77,6 +78,11 @@ class RemoteModel:
 
     def __call__(self, texts: list[str]) -> list[Any]:
         """A row a text, or the exception with which asking about it failed."""
+        if not self.form.reads_pairs and any(map(is_pair, texts)):
+            raise ModelError(
+                f"{self.where} is asked in a form that sends one text, and these are pairs; write the request "
+                'yourself: --request \'{"premise": "{first}", "hypothesis": "{second}"}\' --answer PATH.'
+            )
         requests = list(batches([*map(well_formed, texts)], self._texts_a_request))
         found = self._traffic.all_answers(requests, self._send)
         rows: list[Any] = []
