@@ -115,6 +115,7 @@ class Run:
         self._price_per_1000 = price_per_1000
         self._last: Snapshot | None = None
         self._n_asked = 0  # texts that predicting the documents took, tries that failed included
+        self._n_tokens = 0  # and tokens, where the server tells them
         self._finished = False
         self._unseen: dict[str, int] = {}  # what the model does not read
         refuse_existing(folder, resume)
@@ -229,10 +230,14 @@ class Run:
         )
         if self._folder:
             (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
-        loop = Loop(collection, parts, self._choosing + Cost(predictor_texts=self._n_asked), clock)
+        loop = Loop(collection, parts, self._choosing + self._predicting(), clock)
         for snapshot in loop.snapshots():
             self._finished = loop.finished
             yield snapshot
+
+    def _predicting(self) -> Cost:
+        """What predicting the documents took."""
+        return Cost(predictor_texts=self._n_asked, predictor_tokens=self._n_tokens)
 
     def _candidates(self) -> Candidates:
         """The terms that may be tested, where the model reads them."""
@@ -284,12 +289,14 @@ class Run:
             {start, min(start + PROBE, len(chosen)), *range(start, len(chosen), PREDICTED_AT_ONCE), len(chosen)}
         )
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
-        self._n_asked = self._predictor.n_probed + (int(journal.meta().get("asked", 0)) if journal else 0)
+        before = journal.meta() if journal else {}
+        self._n_asked = self._predictor.n_probed + int(before.get("asked", 0))
+        self._n_tokens = self._predictor.n_probed_tokens + int(before.get("tokens", 0))
         for begin, end in pairwise(edges):
             rows = self._predicted(chosen[begin:end])
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
-                journal.begin({"asked": self._n_asked})
+                journal.begin({"asked": self._n_asked, "tokens": self._n_tokens})
             wanted = sampled[(sampled >= begin) & (sampled < end)] - begin
             pieces.append((Predictions.of(rows), rows[wanted]))
         predictions = Predictions(
@@ -302,6 +309,7 @@ class Run:
         """The model's answers about some documents; where it is at fault, the error names the document."""
         meter = self._predictor.meter
         before = meter.sent
+        tokens = meter.tokens = getattr(self._predictor.predictor, "n_tokens", 0)
         meter.allow(max(0.0, self._budget.max_model_calls - self._n_asked))
         try:
             return answers_in_batches(self._predictor, [document.text for document in documents], PREDICTED_AT_ONCE)
@@ -316,6 +324,7 @@ class Run:
             ) from error
         finally:
             self._n_asked += meter.sent - before
+            self._n_tokens += meter.tokens - tokens
 
     def _surrogate(
         self,

@@ -89,6 +89,7 @@ class FunctionPredictor:
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         found = _own_labels(function, self.name, learn_from) if labels is None else _Labels(None, 0)
         self.n_probed = found.n_probed
+        self.n_probed_tokens = self.n_tokens
         self.has_learnt_names = found.n_probed > len(PROBE)
         names = chosen_labels(found.names, labels, self.name)
         self._head = None if head is None else chosen_head(names, head, self.name)
@@ -98,6 +99,11 @@ class FunctionPredictor:
         self._has_answered = False
         self._columns = Columns()
         self.fingerprint = fingerprint or of_object(function)
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens that a server has told so far; 0 of what tells none."""
+        return int(getattr(self.function, "n_tokens", 0))
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""

@@ -67,6 +67,7 @@ class RemoteModel:
         self._clients: dict[int, Any] = {}
         self._certificates: Any = None
         self._has_answered = False
+        self.n_tokens = 0
 
     @property
     def at_once(self) -> int:
@@ -122,6 +123,7 @@ class RemoteModel:
             if len(texts) > 1:
                 self._texts_a_request = max(1, min(self._texts_a_request, len(texts) // 2))
             raise
+        self.n_tokens += tokens_told(answer)
         try:
             rows = self.form.rows(answer, texts)
         except AnchorscopeError:
@@ -168,6 +170,17 @@ class RemoteModel:
             weakref.finalize(self, close_all, self._clients)
         self._clients[task] = client
         return client
+
+
+def tokens_told(answer: Any) -> int:
+    """The tokens that an answer says it took, where it says so as OpenAI does.
+
+    >>> tokens_told({"usage": {"total_tokens": 20}}), tokens_told([{"label": "good"}])
+    (20, 0)
+    """
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    told = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return told if isinstance(told, int) and told > 0 else 0
 
 
 def checked_url(url: str) -> str:
