@@ -280,8 +280,9 @@ def _truncation(model: Any, tokenizer: Any) -> dict[str, Any]:
         for name, module in model.named_modules()
         if name.endswith("position_embeddings") and hasattr(module, "num_embeddings")
     ]
-    declared = getattr(model.config, "max_position_embeddings", None)
-    limit = min([tokenizer.model_max_length, *positions, *([declared] if declared else [])])
+    declared = getattr(model.config, "max_position_embeddings", None) or 0
+    # Some say -1 (XLNet): they read texts of any length.
+    limit = min([tokenizer.model_max_length, *positions, *([declared] if declared > 0 else [])])
     return {"truncation": True, "max_length": limit} if limit < 10**9 else {}
 
 
