@@ -168,8 +168,9 @@ def _table(column: str, texts: list[str]) -> Any:
     """The texts in their column; pairs of texts in two, which are named by a comma."""
     pandas = needed("pandas", "pandas", "a model that reads tables")
     if not any(map(is_pair, texts)):
-        return pandas.DataFrame({column: texts})
-    return pandas.DataFrame([*map(sides, texts)], columns=[name.strip() for name in column.split(",")])
+        return pandas.DataFrame({column: texts}, dtype=object)  # its own strings take no half characters
+    names = [name.strip() for name in column.split(",")]
+    return pandas.DataFrame([*map(sides, texts)], columns=names, dtype=object)
 
 
 def read_skops(data: bytes, name: str, trust: Sequence[str]) -> Any:
