@@ -20,6 +20,7 @@ from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.optional import needed
 from anchorscope.predictors.options import ModelOptions
+from anchorscope.predictors.remote.connection import Connection
 from anchorscope.predictors.remote.forms import Form, make_form
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.predictors.remote.refusals import RemoteFailure, TooLarge, checked_answer, other_schema
@@ -96,15 +97,13 @@ class RemoteModel:
         import httpx
 
         secret = os.environ.get(self._options.key_variable)
-        client = self._clients.get(task) or self._connected(task, secret)
         body = self.form.body(texts)
+        is_text = isinstance(body, str)
+        written = body if is_text else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        kind = "text/plain; charset=utf-8" if is_text else "application/json"
         try:
-            if isinstance(body, str):
-                plain = {"content-type": "text/plain; charset=utf-8"}
-                sent = body.encode("utf-8", "replace")
-                asked = client.post(self._url, content=sent, headers=plain)
-            else:
-                asked = client.post(self._url, json=body)
+            client = self._clients.get(task) or self._connected(task, secret)
+            asked = client.post(written.encode("utf-8", "replace"), kind)
             response = await asyncio.wait_for(asked, self._options.timeout)
         except asyncio.TimeoutError:
             raise RemoteFailure(f"no answer within {self._options.timeout:g} seconds") from None
@@ -146,9 +145,9 @@ class RemoteModel:
         return RemoteFailure(f"the connection failed ({told})")
 
     def _connected(self, task: int, secret: str | None) -> Any:
-        """A client with the key in its headers, certificates checked.
+        """A connection with the key in its headers.
 
-        Each task has its own, for its one connection: a pool of many looks at all of them for every request.
+        Each task has its own: a pool of many looks at all of them for every request.
         """
         import httpx
 
@@ -159,8 +158,7 @@ class RemoteModel:
             name = self._options.key_header
             headers[name] = f"Bearer {secret}" if name.lower() == "authorization" else secret
         try:
-            # One limit of time for a request, set where it is sent: httpx would set one for each of its steps.
-            client = httpx.AsyncClient(headers=headers, timeout=None, verify=self._certificates)
+            client = Connection(self._url, headers, self._certificates)
         except (UnicodeError, ValueError):
             raise ModelError(
                 f"The key in the environment variable {self._options.key_variable} cannot be sent in a header; "
