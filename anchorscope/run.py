@@ -39,17 +39,8 @@ from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal, refuse_busy
 from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.loop import Clock, Loop, Parts, about
-from anchorscope.planning.collection import (
-    Candidates,
-    LazyWords,
-    Predictions,
-    check_labels,
-    check_scripts,
-    choose,
-    collect,
-    find_candidates,
-    fit_surrogate,
-)
+from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates
+from anchorscope.planning.collection import LazyWords, Predictions, check_labels, collect, fit_surrogate
 from anchorscope.planning.plan import priorities
 from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result, is_result

@@ -31,7 +31,8 @@ from anchorscope.asking.budget import Budget
 from anchorscope.asking.removals import ordered
 from anchorscope.evaluation import lime, shap
 from anchorscope.perturbators.choose import named_perturbator
-from anchorscope.planning.collection import Predictions, collect, find_candidates, fit_surrogate
+from anchorscope.planning.candidates import find_candidates
+from anchorscope.planning.collection import Predictions, collect, fit_surrogate
 from anchorscope.run import PREDICTIONS_SHARE, Run
 from anchorscope.settings import preset, score_perturbs
 from anchorscope.text.read import read_texts

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from anchorscope.journal.columns import Rows
 from anchorscope.scoring.empty_anchor import EmptyAnchorRule
-from anchorscope.scoring.forecasts import RunningSums
+from anchorscope.scoring.running_sums import RunningSums
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,7 +34,7 @@ from anchorscope.journal.database import (
 )
 from anchorscope.journal.opening import open_for_reading
 from anchorscope.planning.plan import priorities
-from anchorscope.scoring.forecasts import RunningSums
+from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings, score_tests_anchors
 from anchorscope.types import Cost

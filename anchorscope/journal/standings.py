@@ -18,7 +18,8 @@ from anchorscope.journal.reader import RunReader
 from anchorscope.scoring import bounds
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import AGGREGATIONS
-from anchorscope.scoring.forecasts import LabelForecast, RunningSums, expected_tally, forecast_standing, label_forecasts
+from anchorscope.scoring.forecasts import LabelForecast, expected_tally, forecast_standing, label_forecasts
+from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Scores, Tally, ranking
 

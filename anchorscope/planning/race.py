@@ -34,14 +34,8 @@ from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, priorities
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.discoveries import FEWEST_TESTS
-from anchorscope.scoring.forecasts import (
-    LEVEL,
-    LabelForecast,
-    RunningSums,
-    expected_tally,
-    forecast_standing,
-    label_forecasts,
-)
+from anchorscope.scoring.forecasts import LEVEL, LabelForecast, expected_tally, forecast_standing, label_forecasts
+from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings

@@ -26,8 +26,9 @@ from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round
 from anchorscope.sampling.draws import uniforms
 from anchorscope.scoring import bounds
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.forecasts import RunningSums, forecast_standing, label_forecasts
+from anchorscope.scoring.forecasts import forecast_standing, label_forecasts
 from anchorscope.scoring.probabilistic import pseudo_counts
+from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally, ranking, ratio
 from anchorscope.settings import Settings

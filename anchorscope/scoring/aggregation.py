@@ -32,7 +32,7 @@ MayBeat: TypeAlias = Callable[[int], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Totals:
+class DrawnTotals:
     """Drawn totals of some words of one label, and what else a score may depend on.
 
     ``drawn`` (draws, words) are the totals over all documents; ``occurrences`` and ``training`` (words,) are known.
@@ -56,7 +56,7 @@ class Additive:
     """
 
     quantity: Literal["values", "anchors"]
-    scores: Callable[[Totals], Scores]
+    scores: Callable[[DrawnTotals], Scores]
     shown: Callable[[Scores, Scores], Scores] = lambda values, of_all: values
 
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.errors import InputError
 from anchorscope.scoring import entropy, probabilistic
-from anchorscope.scoring.aggregation import Additive, Aggregation, Interval, Totals
+from anchorscope.scoring.aggregation import Additive, Aggregation, DrawnTotals, Interval
 from anchorscope.scoring.tally import VALUE_UNIT, Scores, Tally, ratio
 
 TRAINING_FLOOR = 5
@@ -137,15 +137,15 @@ def _optimistic_sq(tally: Tally, alpha: float) -> tuple[Scores, Scores]:
 # --- scores of drawn totals, for a race ---
 
 
-def _sq_of_totals(totals: Totals) -> Scores:
+def _sq_of_totals(totals: DrawnTotals) -> Scores:
     return np.sqrt(np.clip(totals.drawn, 0.0, totals.occurrences))
 
 
-def _av_of_totals(totals: Totals) -> Scores:
+def _av_of_totals(totals: DrawnTotals) -> Scores:
     return ratio(np.clip(totals.drawn, 0.0, totals.occurrences), totals.occurrences[None])
 
 
-def _av5_of_totals(totals: Totals) -> Scores:
+def _av5_of_totals(totals: DrawnTotals) -> Scores:
     return np.where(_is_trained(totals.training), _av_of_totals(totals), 0.0)
 
 

@@ -232,7 +232,7 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Totals:
+class MixtureTotals:
     """Every word's total as the mixture has it: the probability of each component, (words, components), and under it
     the mean and the standard deviation of the total."""
 
@@ -267,7 +267,7 @@ def normal_cdf(z: Floats) -> Floats:
     return 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3)))
 
 
-def all_totals(sums: Sums, prior: Prior) -> Totals:
+def all_totals(sums: Sums, prior: Prior) -> MixtureTotals:
     """The total of every word, tested or not."""
     components = _components(sums, prior)
     variances = _variances(sums, prior)
@@ -283,7 +283,7 @@ def all_totals(sums: Sums, prior: Prior) -> Totals:
     mean = (sums.offset / np.maximum(sums.documents, 1))[:, None] + mu
     variance = left**2 * (of_mu + sums.tilt[:, None] ** 2) + left * within + sums.noise_of_total[:, None]
     variance += beyond**2 * of_mu + beyond * within + sums.beyond_variance[:, None] * mean**2
-    return Totals(components, (sums.total + sums.offset)[:, None] + left * mu + beyond * mean, np.sqrt(variance))
+    return MixtureTotals(components, (sums.total + sums.offset)[:, None] + left * mu + beyond * mean, np.sqrt(variance))
 
 
 def _components(sums: Sums, prior: Prior) -> Floats:

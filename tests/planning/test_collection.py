@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anchorscope.errors import DocumentsError
-from anchorscope.planning import collection as module
-from anchorscope.planning.collection import Predictions, choose, collect, find_candidates, sample
+from anchorscope.planning import candidates as module
+from anchorscope.planning.candidates import choose, find_candidates, sample
+from anchorscope.planning.collection import Predictions, collect
 from anchorscope.settings import Settings
 from anchorscope.text.words import split, stop_words, terms
 from anchorscope.types import Document

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.forecasts import LabelForecast, RunningSums
+from anchorscope.scoring.forecasts import LabelForecast
+from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally
 
 N_TERMS = 30
