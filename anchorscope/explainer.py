@@ -18,7 +18,7 @@ from anchorscope import registry
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.kept_answers import kept_for
 from anchorscope.asking.retry import Retry, RetryingPredictor
-from anchorscope.errors import DocumentsError, InputError
+from anchorscope.errors import DocumentsError, InputError, in_a_line
 from anchorscope.local import LocalExplanation, explain_document, tested_positions
 from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
@@ -28,7 +28,6 @@ from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import (
     Settings,
-    in_a_line,
     preset,
     preset_for_one_document,
     score_is_graded,

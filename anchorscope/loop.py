@@ -22,7 +22,7 @@ from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import ModelError, RunFolderError
 from anchorscope.explanations import Shown, explanation
 from anchorscope.journal import evidence
-from anchorscope.journal.columns import measurements_in, rows_of
+from anchorscope.journal.measurements import measurements_in, rows_of
 from anchorscope.journal.writer import Journal
 from anchorscope.local_scores.culprit import unit_of
 from anchorscope.local_scores.metered import MeteredScore
@@ -242,6 +242,8 @@ class Loop:
 
 
 def _divided(round_: Round, n_rows: int) -> tuple[Round, Round | None]:
+    if n_rows == len(round_.occurrences):  # as most often: all of it
+        return round_, None
     divided = round_.split(n_rows)
     assert divided is not None, "a backend answers whole units"
     return divided

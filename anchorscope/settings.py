@@ -15,15 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from numbers import Integral
-from reprlib import repr as short_repr
 from types import MappingProxyType, NoneType
 from typing import Any
 
 import numpy as np
 
 from anchorscope import registry
-from anchorscope.errors import InputError, UnknownNameError
+from anchorscope.errors import InputError, UnknownNameError, in_a_line
 from anchorscope.sampling.draws import KEEP_POLICIES
 from anchorscope.sampling.engine import Sampling
 from anchorscope.sampling.fills import BANK_DRAWS, FILLINGS
@@ -31,8 +29,7 @@ from anchorscope.sampling.sequential_test import TESTS, SequentialTest
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation as resolved_aggregation
 from anchorscope.scoring.empty_anchor import ROBUST, WEIGHTS, EmptyAnchorRule
-from anchorscope.text.rule import PLAIN, USUAL
-from anchorscope.text.terms import checked_kinds
+from anchorscope.text.rule import PLAIN, USUAL, checked_kinds
 from anchorscope.text.words import STOP_WORDS
 
 FILTERS = ("none", "optimistic", "sound")
@@ -372,27 +369,6 @@ def unused_perturbator(settings: Settings) -> str:
         f"A perturbator replaces words, and the local score {settings.score} only leaves them out: name none, or "
         "choose --preset banzhaf or a paper preset."
     )
-
-
-def check_workers(workers: int) -> None:
-    """Refuse a number of workers that cannot be."""
-    if not isinstance(workers, Integral) or workers < 1:
-        raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
-    if workers > MOST_WORKERS:
-        raise InputError(f"The number of workers must be at most {MOST_WORKERS:,}, not {workers:,}.")
-
-
-MOST_WORKERS = 1000
-"""Processes of one run: more than any machine has a use for."""
-
-
-def in_a_line(value: Any) -> str:
-    """A value of any kind, short enough for a sentence.
-
-    >>> in_a_line(np.arange(99.0).reshape(-1, 1))
-    'array([[ 0.],... [98.]])'
-    """
-    return " ".join(short_repr(value).split())
 
 
 def _preset(name: str) -> Mapping[str, Any]:

@@ -144,7 +144,7 @@ def race(
 ) -> list[dict[str, Any]]:
     """Run a race over a grown collection: a row for each class."""
     start = process_time()
-    strategy, tally, documents = Race(collection, settings), collection.tally(), []
+    strategy, tally, documents = Race(collection, settings), collection.tally, []
     linear, small = process_time() - start, judged.collection
     while (round_ := strategy.next_round(tally)) is not None:
         some = np.array([unit.document for unit in round_.units])
@@ -155,7 +155,7 @@ def race(
         now = strategy.count(
             Counted(tested, np.zeros(len(value), bool), value, np.zeros(len(value)), np.full(len(value), np.nan))
         )
-        labels, terms = collection.labels_of(now.occurrences), collection.terms_of(now.occurrences)
+        labels, terms = collection.occurrence_label[now.occurrences], collection.terms_of(now.occurrences)
         tally = tally.observe(labels, terms, now.anchor, now.value)
     seconds = process_time() - start - linear
     visited, standing = np.concatenate(documents), strategy.standing(tally)

@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.errors import DocumentsError
 from anchorscope.settings import Settings
-from anchorscope.text.cut import cut
-from anchorscope.text.ragged import ranges
-from anchorscope.text.rule import PLAIN, shown, word_spans, words_in
+from anchorscope.text.cut import cut, ranges
+from anchorscope.text.rule import PLAIN, keys_of, shown, word_spans, words_in
 from anchorscope.text.segmenters import NEEDED_SHARE, languages, needed_segmenters
-from anchorscope.text.terms import keys_of
 from anchorscope.text.words import stop_words
 from anchorscope.types import Document
 
@@ -105,6 +103,17 @@ def sample(documents: Sequence[Document], share: float, seed: int) -> list[Docum
     wanted = max(1, round(share * len(documents)))
     chosen = sorted(documents, key=lambda document: (_priority(seed, document.key), document.key))[:wanted]
     return chosen
+
+
+def priorities(seed: int, keys: Sequence[str]) -> NDArray[np.uint64]:
+    """The priority of each document: a hash of seed and key, so it says nothing about the document."""
+    begun = blake2b(f"{seed} race ".encode(), digest_size=8)
+    digests = bytearray()
+    for key in keys:
+        of_key = begun.copy()
+        of_key.update(key.encode())
+        digests += of_key.digest()
+    return np.frombuffer(digests, ">u8").astype(np.uint64)
 
 
 def find_candidates(

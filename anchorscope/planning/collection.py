@@ -13,16 +13,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.errors import InputError, UnknownNameError
-from anchorscope.planning.candidates import NO_TERM, Candidates, find_candidates
-from anchorscope.planning.plan import Round, Skips, priorities
+from anchorscope.planning.candidates import NO_TERM, Candidates, find_candidates, priorities
+from anchorscope.planning.plan import Round, Skips
 from anchorscope.scoring.placebo import N_FEATURES, features
 from anchorscope.scoring.placebo import fit as fit_placebo
 from anchorscope.scoring.surrogate import Surrogate, fit
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
-from anchorscope.text.ragged import ranges
+from anchorscope.text.cut import ranges
 from anchorscope.text.rule import words_in
 from anchorscope.text.words import split
 from anchorscope.types import EMPTY, Document, Positions, Predictor, Unit, Words
@@ -55,6 +55,7 @@ class Collection(Candidates):
 
     ``expected`` is what a surrogate expects the value of each occurrence to be; 0 where there is none. ``beyond``
     (terms,) counts the documents that hold each term and that the model was not asked about, of ``n_beyond`` in all.
+    ``priority`` (documents,) is the order in which a race comes to them.
     """
 
     documents: Sequence[Document]
@@ -63,6 +64,7 @@ class Collection(Candidates):
     explained: NDArray[np.bool_]
     expected: NDArray[np.float64]
     beyond: NDArray[np.int64]
+    priority: NDArray[np.uint64]
     n_beyond: int = 0
 
     def occurrences_of(self, document: int) -> slice:
@@ -88,9 +90,10 @@ class Collection(Candidates):
         """The number of the term of some occurrences, -1 for the empty anchor."""
         return np.where(occurrences < 0, NO_TERM, self.occurrence_term[np.maximum(occurrences, 0)]).astype(np.int64)
 
-    def labels_of(self, occurrences: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of the label that is predicted where they occur."""
-        return self.predictions.labels[self.occurrence_document[occurrences]]
+    @cached_property
+    def occurrence_label(self) -> NDArray[np.int32]:
+        """The number of the label that is predicted where each occurs, (occurrences,)."""
+        return self.predictions.labels.astype(np.int32)[self.occurrence_document]
 
     def ordinals_of(self, occurrences: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many occurrences of the same term in the same document come before each; 0 for the empty anchor.
@@ -117,37 +120,36 @@ class Collection(Candidates):
         skips: Skips = (),
     ) -> Round:
         """A round that asks for some occurrences of each document, -1 being its empty anchor."""
-        units = []
-        asked = [np.empty(0, np.int64)]
-        for document, occurrences in parts:
-            units.append(
-                Unit(
-                    document,
-                    self.documents[document].text,
-                    int(self.predictions.labels[document]),
-                    tuple(self.positions_of(occurrences)),
-                    tuple(thresholds(occurrences).tolist()),
-                    float(self.predictions.confidence[document]),
-                )
+        listed = list(parts)
+        asked = np.concatenate([np.empty(0, np.int64), *(occurrences for _, occurrences in listed)])
+        positions = self.positions_of(asked)
+        needed = thresholds(asked).tolist()
+        # Of the flat lists, each document has the part between two ends.
+        ends = np.cumsum([0, *(len(occurrences) for _, occurrences in listed)]).tolist()
+        units = [
+            Unit(
+                document,
+                self.documents[document].text,
+                int(self.predictions.labels[document]),
+                tuple(positions[start:end]),
+                tuple(needed[start:end]),
+                float(self.predictions.confidence[document]),
             )
-            asked.append(occurrences)
-        return Round(tuple(units), np.concatenate(asked), skips)
-
-    def tally(self) -> Tally:
-        """What is known before any test."""
-        return self._tally
+            for (document, _), start, end in zip(listed, ends, ends[1:])
+        ]
+        return Round(tuple(units), asked, skips)
 
     def expected_of_all(self) -> NDArray[np.float64]:
         """What is expected of all occurrences of a term in the documents of a label, (labels, terms)."""
         n_terms = len(self.terms)
-        place = self.labels_of(np.arange(len(self.occurrence_term))) * n_terms + self.occurrence_term
+        place = self.occurrence_label.astype(np.int64) * n_terms + self.occurrence_term
         summed = np.bincount(place, self.expected, minlength=len(self.labels) * n_terms)
         return summed.astype(np.float64).reshape(len(self.labels), n_terms)
 
     def placebo_of_all(self, occurrences: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """What any words like it would do in all documents of a term together, (labels, terms); learnt from some."""
         coefficients = np.zeros((len(self.labels), N_FEATURES))
-        of_label = self.labels_of(occurrences)
+        of_label = self.occurrence_label[occurrences]
         x = self._placebo_features(occurrences)
         for label in np.unique(of_label).tolist():
             coefficients[label] = fit_placebo(x[of_label == label], values[of_label == label])
@@ -156,7 +158,7 @@ class Collection(Candidates):
         # themselves.
         for start in range(0, len(self.occurrence_term), PREDICT_AT_ONCE):
             some = np.arange(start, min(start + PREDICT_AT_ONCE, len(self.occurrence_term)))
-            label = self.labels_of(some)
+            label = self.occurrence_label[some].astype(np.int64)
             value = (self._placebo_features(some) * coefficients[label]).sum(axis=1)
             np.add.at(summed, label * len(self.terms) + self.occurrence_term[some], value)
         return summed.reshape(len(self.labels), len(self.terms))
@@ -184,7 +186,8 @@ class Collection(Candidates):
         return np.rint(self.n_documents * ((n_asked + self.n_beyond) / n_asked)).astype(np.int64)
 
     @cached_property
-    def _tally(self) -> Tally:
+    def tally(self) -> Tally:
+        """What is known before any test."""
         labels = self.predictions.labels
         n_terms = len(self.terms)
         zero = Tally.zero(len(self.labels), n_terms)
@@ -217,13 +220,17 @@ def collect(
     surrogate: Surrogate | None = None,
     beyond: NDArray[np.int64] | None = None,
     n_beyond: int = 0,
+    priority: NDArray[np.uint64] | None = None,
 ) -> Collection:
     """Documents, what the model says of them, and the candidates in them (found here if they are not given)."""
     found = find_candidates(documents, settings) if candidates is None else candidates
+    if priority is None:
+        priority = priorities(settings.seed, [document.key for document in documents])
     return Collection(
         beyond=np.zeros(len(found.terms), np.int64) if beyond is None else beyond,
         n_beyond=n_beyond,
-        expected=_expected(documents, predictions, found, settings, surrogate),
+        priority=priority,
+        expected=_expected(predictions, found, priority, surrogate),
         documents=documents,
         labels=tuple(labels),
         predictions=predictions,
@@ -233,40 +240,35 @@ def collect(
 
 
 def fit_surrogate(
-    documents: Sequence[Document],
-    rows: NDArray[np.float64],
-    sampled: NDArray[np.intp],
-    candidates: Candidates,
-    settings: Settings,
+    rows: NDArray[np.float64], sampled: NDArray[np.intp], candidates: Candidates, priority: NDArray[np.uint64]
 ) -> Surrogate:
     """What the answers about some documents say of every term; ``rows`` (sampled documents, labels) are these."""
     # The sampled documents are numbered anew; each pair of one of them and a term is there once.
-    number = np.full(len(documents), -1, np.int64)
+    number = np.full(len(priority), -1, np.int64)
     number[sampled] = np.arange(len(sampled))
     holder = number[candidates.occurrence_document]
     chosen = holder >= 0
     pair = np.unique(holder[chosen] * len(candidates.terms) + candidates.occurrence_term[chosen])
     document, term = np.divmod(pair, len(candidates.terms))
-    return fit(document, term, rows, _folds(documents, settings)[sampled], len(candidates.terms))
+    return fit(document, term, rows, _folds(priority)[sampled], len(candidates.terms))
 
 
-def _folds(documents: Sequence[Document], settings: Settings) -> NDArray[np.int64]:
-    """The half of each document, by a bit of its hash: it says nothing about the document, nor about its priority."""
-    return (priorities(settings.seed, [document.key for document in documents]) & np.uint64(1)).astype(np.int64)
+def _folds(priority: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The half of each document, by the last bit of its hash: it says next to nothing about its place in the order."""
+    return (priority & np.uint64(1)).astype(np.int64)
 
 
 def _expected(
-    documents: Sequence[Document],
     predictions: Predictions,
     candidates: Candidates,
-    settings: Settings,
+    priority: NDArray[np.uint64],
     surrogate: Surrogate | None,
 ) -> NDArray[np.float64]:
     """What each occurrence is expected to bring; a term's tokens in a document share what is expected of them all."""
     holder = candidates.occurrence_document
     if surrogate is None:
         return np.zeros(len(holder))
-    fold = _folds(documents, settings)[holder]
+    fold = _folds(priority)[holder]
     label = predictions.labels[holder]
     return surrogate.expected(fold, label, candidates.occurrence_term, predictions.confidence[holder])
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.planning.collection import Collection
-from anchorscope.text.ragged import ranges
+from anchorscope.text.cut import ranges
 
 Numbers = NDArray[np.int64]
 

@@ -30,13 +30,18 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.inverted_index import InvertedIndex
-from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, priorities
-from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round
+from anchorscope.scoring.aggregation import Aggregation, Standing
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.discoveries import FEWEST_TESTS
-from anchorscope.scoring.forecasts import LEVEL, LabelForecast, expected_tally, forecast_standing, label_forecasts
+from anchorscope.scoring.forecasts import (
+    FEWEST_TESTS,
+    LEVEL,
+    LabelForecast,
+    expected_tally,
+    forecast_standing,
+    label_forecasts,
+)
 from anchorscope.scoring.running_sums import RunningSums
-from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings
 
@@ -71,9 +76,9 @@ class Race:
         score = registry.resolve("score", str(settings.score))
         self._serves_all = score.shares_calls
         self._tests_anchors = score.tests_anchors
-        self._known = collection.tally()
+        self._known = collection.tally
         self._label_of = collection.predictions.labels
-        order = np.argsort(priorities(settings.seed, [d.key for d in collection.documents]), kind="stable")
+        order = np.argsort(collection.priority, kind="stable")
         # By priority, without documents that hold no candidate; then by label, as each label runs a race of its own.
         order = order[np.diff(collection.first_occurrence)[order] > 0]
         by_label = [order[self._label_of[order] == label] for label in range(len(collection.labels))]
@@ -105,7 +110,7 @@ class Race:
         self._noise[occurrences] = measured.noise
         self._repeat[occurrences] = measured.repeat
         self._n_open -= len(occurrences)
-        labels = self._collection.labels_of(occurrences)
+        labels = self._collection.occurrence_label[occurrences].astype(np.int64)
         n_terms = len(self._collection.terms)
         terms = self._collection.occurrence_term[occurrences]
         # The (label, term) pairs that were measured now: only their prefixes can have grown.

@@ -22,7 +22,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import batches
 from anchorscope.errors import InputError
 from anchorscope.sampling.draws import Draws, half_masks
 from anchorscope.sampling.lexicon import Fills, Lexicon

@@ -22,6 +22,7 @@ are not tested yet. e is the value of an occurrence under the run's local score.
 
 from __future__ import annotations
 
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -37,6 +38,7 @@ TRAINING_FLOOR = 5
 """The occurrences below which av5 leaves a word out."""
 
 
+@cache
 def aggregation(name: str) -> Aggregation:
     """The aggregation behind a name.
 
@@ -163,7 +165,7 @@ AGGREGATIONS = MappingProxyType(
                 reads="values",
                 score=total,
                 interval=_total_interval,
-                additive=Additive("values", lambda totals: totals.drawn),
+                additive=Additive("values"),
                 prunes=True,
             ),
             Aggregation(

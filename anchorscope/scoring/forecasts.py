@@ -17,8 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.scoring.aggregation import Aggregation, DrawnTotals
-from anchorscope.scoring.discoveries import discoveries
+from anchorscope.scoring.aggregation import Aggregation, DrawnTotals, Standing
 from anchorscope.scoring.posterior import (
     Forecast,
     MixtureTotals,
@@ -29,7 +28,6 @@ from anchorscope.scoring.posterior import (
     summarise,
 )
 from anchorscope.scoring.running_sums import RunningSums
-from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import VALUE_UNIT, Tally, ranking
 
 LEVEL = 0.9
@@ -40,6 +38,12 @@ CONTENDERS = 30
 
 LEAST_CHANCE = 0.002
 """The probability of reaching the k-th best word below which a word is not a contender."""
+
+DISCOVERY_RATE = 0.05
+"""The share of the named words that may be wrong."""
+
+FEWEST_TESTS = 2
+"""No word is named on the strength of fewer tests."""
 
 MARGIN = 1.2
 """A driver does more than so many times what any word like it does."""
@@ -71,6 +75,7 @@ class LabelForecast:
     ) -> None:
         assert aggregation.additive is not None, "the settings refuse a race without it"
         self._additive = aggregation.additive
+        self._is_graded = self._additive.quantity == "values"
         self._sums = sums.of_label(label, self._additive)
         self._observed = sums.values[label] / np.maximum(sums.counted[label], 1)
         self._n = tally.occurrences[label]
@@ -141,15 +146,13 @@ class LabelForecast:
         """The k words of which most is expected."""
         return ranking(self._scores(self.estimates[None], np.arange(len(self._n)))[0], self._n, self._k)
 
-    @property
-    def _is_graded(self) -> bool:
-        return self._additive.quantity == "values"
-
     def shown_interval(self) -> tuple[Floats, Floats]:
         """The contenders' intervals in the scale of the scores that are shown."""
-        of_all = self._scores(self.estimates[None], np.arange(len(self._n)))
         low = self.forecast.low
         high = self.forecast.high
+        if self._additive.shown is None:
+            return low, high
+        of_all = self._scores(self.estimates[None], np.arange(len(self._n)))
         return self._additive.shown(low, of_all), self._additive.shown(high, of_all)
 
     def _scores(self, drawn: Floats, words: NDArray[np.intp], *, alone: bool = False) -> Floats:
@@ -157,6 +160,8 @@ class LabelForecast:
 
         With ``alone`` the others are all words but the one itself.
         """
+        if self._additive.scores is None:
+            return drawn
         # The total over all words moves with the drawn ones; all others stand at their estimates.
         others = np.clip(self.estimates, 0.0, self._n)
         moved = np.clip(drawn, 0.0, self._n[words]) - others[words]
@@ -208,3 +213,22 @@ def forecast_standing(
         driver[label, now.contenders] = now.forecast.driver
         against[label, now.contenders] = now.forecast.against
     return Standing(low, high, settled, membership, regret, driver, against)
+
+
+def discoveries(doubt: NDArray[np.float64], tested: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The words that can be named together while no more than a share of them is expected to be wrong.
+
+    ``doubt`` is the probability of each to be wrong; the least doubtful are taken while their mean doubt is within the
+    rate (Bayesian false discovery rate).
+
+    >>> discoveries(np.array([0.2, 0.0, 0.08, 0.9, 0.0]), tested=np.array([9, 9, 9, 9, 1])).tolist()
+    [False, True, True, False, False]
+    """
+    doubt = np.where(tested >= FEWEST_TESTS, doubt, 1.0)
+    # From the least doubtful on: the mean doubt of the first m is the rate at which these m would be wrong. It only
+    # rises, so those within the rate are the first ones.
+    order = np.argsort(doubt, kind="stable")
+    mean = np.cumsum(doubt[order]) / np.arange(1, len(doubt) + 1)
+    found = np.zeros(len(doubt), bool)
+    found[order[mean <= DISCOVERY_RATE]] = True
+    return found

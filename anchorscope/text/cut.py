@@ -25,7 +25,6 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.text.ragged import ranges
 from anchorscope.text.rule import (
     APOSTROPHE,
     KIND_OF_BYTE,
@@ -192,3 +191,13 @@ def _distinct(
 
 
 _FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(HALF + 1)], np.uint64)
+
+
+def ranges(starts: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The numbers from each start on, as many as its length says: where some of the rows stand.
+
+    >>> ranges(np.array([10, 20]), np.array([3, 2])).tolist()
+    [10, 11, 12, 20, 21]
+    """
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
