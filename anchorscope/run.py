@@ -16,7 +16,6 @@ import platform
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from hashlib import sha256
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +32,7 @@ from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
 from anchorscope.journal.database import FILE, reading
-from anchorscope.journal.identity import differences
+from anchorscope.journal.identity import differences, digest
 from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal, refuse_busy
@@ -45,7 +44,7 @@ from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result, is_result
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
-from anchorscope.settings import Settings
+from anchorscope.settings import NO_PERTURBATOR, Settings
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, Snapshot
 
@@ -57,9 +56,6 @@ PROBE = 2
 
 PREDICTIONS_SHARE = 0.4
 """Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
-
-NO_PERTURBATOR = "none"
-"""The name under which a run is kept whose local score replaces no words."""
 
 SURROGATE_DOCUMENTS = 20_000
 """Documents, at most, to whose predictions a surrogate is fitted."""
@@ -365,7 +361,7 @@ class Run:
             "model": {"name": self._predictor.name, "sha256": self._predictor.fingerprint},
             "labels": list(self._predictor.labels),
             "perturbator": self._perturbator_identity(),
-            "training texts": {"sha256": _digest(self._training_texts)},
+            "training texts": {"sha256": digest(self._training_texts)},
             "texts": self._keep_texts,
             "segmenters": self._segmenters,
         }
@@ -396,9 +392,3 @@ def is_finished(folder: Path) -> bool:
         return Result.load(folder).finished
     except RunFolderError:  # a run that goes on writes it again
         return False
-
-
-def _digest(texts: Sequence[str] | None) -> str | None:
-    if texts is None:
-        return None
-    return sha256("\0".join(sorted(texts)).encode("utf-8", "surrogatepass")).hexdigest()
