@@ -89,5 +89,5 @@ def test_a_tally_before_any_test_counts_occurrences_and_documents(texts: list[st
     made = collect(documents, ("no", "yes"), Predictions(labels, np.ones(len(texts))), settings)
     for label in (0, 1):
         mine = [(d, t) for d, _, t in rows if labels[d] == label]
-        assert made.tally().occurrences[label].tolist() == [sum(t == word for _, t in mine) for word in made.terms]
-        assert made.tally().documents[label].tolist() == [len({d for d, t in mine if t == w}) for w in made.terms]
+        assert made.tally.occurrences[label].tolist() == [sum(t == word for _, t in mine) for word in made.terms]
+        assert made.tally.documents[label].tolist() == [len({d for d, t in mine if t == w}) for w in made.terms]

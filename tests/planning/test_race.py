@@ -77,6 +77,7 @@ class Corpus:
             explained=np.array([True]),
             expected=np.zeros(len(terms)),
             beyond=np.zeros(n_terms, np.int64),
+            priority=priorities(0, [f"{seed}-{number}" for number in range(n_documents)]),
         )
 
     def final_tally(self) -> Tally:
@@ -87,7 +88,9 @@ class Corpus:
 
     def run(self, settings: Settings, max_rounds: int = 10**6) -> tuple[Race, Tally, int]:
         """The race, the tally of what it counted, and the documents that it tested."""
-        strategy, tally, n_documents = Race(self.collection, settings), self.collection.tally, 0
+        keys = [document.key for document in self.collection.documents]
+        collection = replace(self.collection, priority=priorities(settings.seed, keys))
+        strategy, tally, n_documents = Race(collection, settings), collection.tally, 0
         while max_rounds and (round_ := strategy.next_round(tally)) is not None:
             max_rounds -= 1
             n_documents += len(round_.units)
