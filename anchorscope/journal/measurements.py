@@ -180,6 +180,7 @@ class CountedMeasurements:
         """Count what each document brought to a word, in the order of the rows."""
         n_terms = sums.documents.shape[1]
         n_documents = int(self.document.max(initial=0)) + 1
+        # (label, term, document) as one number: what a document brings to a word is the sum over its rows.
         place = (self.label * n_terms + self.term) * n_documents + self.document
         distinct, first, number = np.unique(place, return_index=True, return_inverse=True)
         brought = [

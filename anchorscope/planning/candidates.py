@@ -140,6 +140,7 @@ def find_candidates(
         raise DocumentsError(
             f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; {advice}."
         )
+    # Terms were numbered as they were met; from here on they are numbered in their own order.
     first_numbers = np.array([numbers.terms[word] for word in chosen], np.intp)
     final_numbers = np.zeros(len(counts), np.int32)
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
@@ -243,8 +244,10 @@ class _Found:
 
     def within(self, words: NDArray[np.int64]) -> _Found:
         """What of it stands, at least in part, from one word to another of its document: ``words`` (documents, 2)."""
+        # A row a token: the words of its document that the model reads.
         begin, end = np.repeat(words, self.sizes, axis=0).T
         is_there = (self.first + self.n_words > begin) & (self.first < end)
+        # How many tokens are there before each place; between the ends of a document, how many it keeps.
         before = np.concatenate([[0], np.cumsum(is_there)])
         sizes = np.diff(before[np.concatenate([[0], np.cumsum(self.sizes)])])
         return _Found(self.term[is_there], self.first[is_there], self.n_words[is_there], sizes)

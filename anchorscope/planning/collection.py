@@ -142,6 +142,7 @@ class Collection(Candidates):
     def expected_of_all(self) -> NDArray[np.float64]:
         """What is expected of all occurrences of a term in the documents of a label, (labels, terms)."""
         n_terms = len(self.terms)
+        # (label, term) as one number, under which the expectations are summed.
         place = self.occurrence_label.astype(np.int64) * n_terms + self.occurrence_term
         summed = np.bincount(place, self.expected, minlength=len(self.labels) * n_terms)
         return summed.astype(np.float64).reshape(len(self.labels), n_terms)
@@ -199,6 +200,7 @@ class Collection(Candidates):
             held = self.occurrence_term[here]
             # By label and term: every occurrence once, and every document that holds the term once.
             np.add.at(occurrences, labels[holders] * n_terms + held, 1)
+            # Sorted, equal (document, term) stand together, and the first of each is counted.
             pairs = np.sort(holders * n_terms + held)
             holders, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, n_terms))
             np.add.at(documents, labels[holders] * n_terms + held, 1)

@@ -97,6 +97,7 @@ class Ledger:
         occurrences, values = (np.concatenate(column) for column in zip(*parts))
         mine = self._collection.occurrence_label[occurrences] == label
         occurrences, values = occurrences[mine], values[mine]
+        # By value, the greatest first; where equal, in the order of the text: the last key of lexsort goes first.
         order = np.lexsort((occurrences, -values))
         chosen = [*order[:EXAMPLES], *np.lexsort((occurrences, np.abs(values)))[:1], *order[-1:]]
         found = {int(self._collection.occurrence_document[o]): int(o) for o in occurrences[chosen].tolist()}

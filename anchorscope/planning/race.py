@@ -80,6 +80,7 @@ class Race:
         self._label_of = collection.predictions.labels
         order = np.argsort(collection.priority, kind="stable")
         # By priority, without documents that hold no candidate; then by label, as each label runs a race of its own.
+        # (documents,) in the order of their hashes: any prefix of it is a simple random sample.
         order = order[np.diff(collection.first_occurrence)[order] > 0]
         by_label = [order[self._label_of[order] == label] for label in range(len(collection.labels))]
         self._start = [documents[:START] for documents in by_label]
@@ -87,6 +88,7 @@ class Race:
         self._sums = RunningSums.zero(self._known.documents, collection.expected_of_all(), collection.beyond)
         self._visited = np.zeros(len(collection.documents), bool)
         n_occurrences = len(collection.occurrence_term)
+        # A row an occurrence, be it asked for or not: a measurement ahead of its prefix waits here until it is passed.
         self._asked = np.zeros(n_occurrences, bool)
         self._measured = np.zeros(n_occurrences, bool)
         self._anchor = np.zeros(n_occurrences, bool)
@@ -190,6 +192,7 @@ class Race:
     def _extend(self, label: int, terms: Numbers) -> Numbers:
         """Move the prefixes of some words over every document that is tested by now; the occurrences that they pass."""
         index = self._index[label]
+        # (terms,): where each prefix ends, and where it ends now that more is measured.
         start = self._sums.counted[label, terms]
         stop = index.reached(terms, start, self._measured)
         passed, sizes = index.occurrences(terms, start, stop)
@@ -236,6 +239,7 @@ class Race:
         """
         documents = self._known.documents[label]
         key = np.array([self._settings.seed, label], np.uint64)
+        # A draw without replacement by weights in one pass: the key of a word is log(u) / w, and the largest are taken.
         chance = np.random.Generator(np.random.Philox(key=key)).random(len(documents))
         return ranking(np.log(chance) / np.maximum(documents, 1), documents, START_WORDS).tolist()
 
@@ -268,6 +272,7 @@ class Race:
         if len(waiting):
             return waiting[:quota].tolist()
         focus = self._focus(label, self._doubt(label))
+        # Rounded up; twice the quota in all, so that there is something to choose from.
         each = -(-2 * quota // len(focus))
         wanted: dict[int, int] = {}
         for term in focus:

@@ -77,6 +77,7 @@ class LabelForecast:
         self._additive = aggregation.additive
         self._is_graded = self._additive.quantity == "values"
         self._sums = sums.of_label(label, self._additive)
+        # What the tests alone say on average, with no surrogate and no prior in it.
         self._observed = sums.values[label] / np.maximum(sums.counted[label], 1)
         self._n = tally.occurrences[label]
         self._training = tally.training
@@ -109,6 +110,7 @@ class LabelForecast:
         best = ranking(expected, n, 2 * self._k)
         if self._is_graded:
             least = float(expected[best[: self._k]].min(initial=np.inf))
+            # The probability of each word to pass the k-th best one, as it stands now.
             chance = self._totals.chance_above(least)[holds]
             nearest = ranking(chance, n, CONTENDERS * self._k)
             against = ranking(-expected, n, self._k)
@@ -124,6 +126,7 @@ class LabelForecast:
     @cached_property
     def forecast(self) -> Forecast:
         """Intervals and memberships of the contenders, and the regret of the list that is shown now."""
+        # A key of its own for each label and round: the same draws whoever asks, and in whatever order.
         generator = np.random.Generator(np.random.Philox(key=np.array(self._key, np.uint64)))
         words = self.contenders
         expected = self._scores(self.estimates[None, words], words)[0]
@@ -137,6 +140,7 @@ class LabelForecast:
         driver &= self._observed[words] > VALUE_UNIT
         against &= self._observed[words] < -VALUE_UNIT
         shown = ranking(expected, self._n[words], self._k)
+        # Where no word does anything, regret would be a share of nothing: a list counts as worth so much at least.
         least = LEAST_WORTH * float(self._sums.documents.max(initial=0)) if self._is_graded else 0.0
         scores = self._scores(draws, words)
         return summarise(scores, shown, self._k, LEVEL, driver=driver, against=against, least_worth=least)
@@ -207,6 +211,7 @@ def forecast_standing(
     against = np.zeros(shape, bool)
     for label in labels.tolist():
         now = forecasts[label]
+        # Of words that are no contenders nothing is drawn: their intervals stay without end, their memberships 0.
         low[label, now.contenders], high[label, now.contenders] = now.shown_interval()
         membership[label, now.contenders] = now.forecast.membership
         regret[label] = now.forecast.regret
@@ -224,6 +229,8 @@ def discoveries(doubt: NDArray[np.float64], tested: NDArray[np.int64]) -> NDArra
     >>> discoveries(np.array([0.2, 0.0, 0.08, 0.9, 0.0]), tested=np.array([9, 9, 9, 9, 1])).tolist()
     [False, True, True, False, False]
     """
+    # The direct posterior probability approach (Newton et al. 2004): the mean of the doubts is the expected share of
+    # wrong names, however they hang together.
     doubt = np.where(tested >= FEWEST_TESTS, doubt, 1.0)
     # From the least doubtful on: the mean doubt of the first m is the rate at which these m would be wrong. It only
     # rises, so those within the rate are the first ones.

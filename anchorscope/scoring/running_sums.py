@@ -88,6 +88,8 @@ class RunningSums:
 
         Rows of one term are added in their order, so that a sum of floats does not depend on how they were batched.
         """
+        # ``np.add.at`` adds rows of one term one after another, as a plain loop would; sums of batches that
+        # are added up afterwards would round differently with other batches.
         for column, brought in (
             (self.counted, np.ones(len(terms), np.int64)),
             (self.values, value),
@@ -100,6 +102,8 @@ class RunningSums:
             (self.anchors_squared, anchors**2),
         ):
             np.add.at(column[label], terms, brought)
+        # Half the squared difference of two measurements has their variance as its mean: what the told ones are held
+        # against.
         twice = np.isfinite(repeat)
         shown = 0.5 * np.square(value - repeat)[twice]
         self.repeats[label] += [
@@ -111,8 +115,10 @@ class RunningSums:
         documents, tested = self.documents[label], self.counted[label]
         if additive.quantity == "anchors":
             return Sums.plain(documents, tested, self.anchors[label], self.anchors_squared[label])
-        # A test is off by its value less slope times what was expected, less the placebo: e - b s - p. Its sums follow
-        # from those of e, s, e^2, s^2 and e s, so that no row is kept.
+        # A test is off by its value less slope times what was expected, less the placebo: e - b s - p. Its sums
+        # follow from those of e, s, e^2, s^2 and e s, so that no row is kept. The regression estimator of a total
+        # (Cochran 1977, Sampling Techniques, chapter 7): the surrogate is known of all documents, and only what it
+        # leaves has to be estimated from the tested ones.
         b = self.slope(label)
         expected, products = self.expected[label], self.products[label]
         beyond, beyond_variance = self._beyond(label)
@@ -164,6 +170,7 @@ class RunningSums:
         n = asked + 1.0
         share = (self.documents[label] + of_label) / n
         spread = share * (1 - share)
+        # The variance of a beta-binomial count: m q (1 - q) (1 + (m - 1) / (a + b + 1)), with a + b = n.
         return self.beyond * share, self.beyond * spread * (1 + (self.beyond - 1) / (n + 1))
 
     def slope(self, label: int) -> float:
@@ -181,6 +188,8 @@ class RunningSums:
 
     def _slope_error(self, label: int, off: float) -> float:
         """By how much the slope may be wrong: a standard deviation."""
+        # The usual standard error of a slope, residual variance over the sum of squares; the trusted rows count in
+        # it, too.
         squares = float(self.expected_squared[label].sum())
         n = max(1, int(self.counted[label].sum()))
         return float(np.sqrt(off / n / (squares * (1 + SLOPE_TESTS / n)))) if squares > 0 else 0.0
