@@ -16,6 +16,7 @@ import numpy as np
 from scipy import stats
 
 from anchorscope.evaluation.stability import shared_words
+from benchmarks.arenas import MODELS, shortcuts
 
 K = 20
 REFERENCE = "fast"
@@ -29,6 +30,11 @@ TITLES = {
     "insertion": "Insertion: mean rise of the label's probability, one listed word in a document of another label",
     "stability": "Stability: share of words that two seeds have in common",
     "planted": "Planted shortcuts: share found among the first 20",
+}
+TITLES_OF_MODELS = {
+    "linear": "Linear classifiers",
+    "small": "A small encoder (7 layers of 256)",
+    "large": "An encoder of BERT-base's size (12 layers of 768)",
 }
 PAGE = Path(__file__).parents[1] / "docs" / "yardsticks.md"
 
@@ -47,9 +53,9 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def write(folder: Path, page: Path = PAGE) -> None:
     """Write the page from the rows in a folder."""
-    by_model = {name: read(folder / f"yardsticks_{name}.csv") for name in ("linear", "small", "planted", "rule")}
+    by_model = {name: read(folder / f"yardsticks_{name}.csv") for name in MODELS}
     parts = [HEAD, _made(by_model)]
-    for model, title in (("linear", "Linear classifiers"), ("small", "A small encoder")):
+    for model, title in TITLES_OF_MODELS.items():
         if by_model[model]:
             parts += [f"## {title}", _facts(by_model[model]) + _settled(by_model[model]), *_tables(by_model[model])]
     if by_model["planted"]:
@@ -217,8 +223,6 @@ def _versus(cells: Cells) -> str | None:
 
 
 def _planted(rows: Sequence[Row]) -> Iterable[str]:
-    from benchmarks.arenas import shortcuts
-
     cells = figures([row for row in rows if not row["method"].startswith("oracle")], "planted")
     yield _by_calls(cells, 2)
     calls = sorted({row["calls"] for row in rows if row["calls"].isdigit()}, key=int)
