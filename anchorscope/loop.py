@@ -128,19 +128,21 @@ class Loop:
                 break
             found = Measurements.join((found, more))
             first, rest = _divided(round_, len(found))
-        if self._number not in self._closed or len(found) > n_known:
+        n_found = len(found)
+        is_new = self._number not in self._closed or n_found > n_known
+        if is_new:
             spent += self._clock.spent()
         self._cost += spent
         self._is_short = rest is not None
-        if round_.units and not len(found):
+        if round_.units and not n_found:
             return False
         self._ledger.add(first, found)
-        if journal is not None and (self._number not in self._closed or len(found) > n_known):
+        if journal is not None and is_new:
             rows = rows_of(first, found, self._collection)
             journal.write_round(self._number, rows, first.skips, self._strategy.prefixes(), spent)
         if journal is not None and self._number == 0:
             journal.write_placebo(self._strategy.placebo())
-        self._n_measured += len(found)
+        self._n_measured += n_found
         self._number += 1
         return True
 

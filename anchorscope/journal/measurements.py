@@ -47,7 +47,7 @@ Rows = NDArray[np.void]
 
 def rows_of(round_: Round, found: Measurements, collection: Collection) -> Rows:
     """What a round found, in the order in which it is written down."""
-    rows = np.zeros(len(found), ROW)
+    rows = np.zeros(len(round_.occurrences), ROW)
     rows["document"] = round_.documents
     rows["term"] = collection.terms_of(round_.occurrences)
     rows["ordinal"] = collection.ordinals_of(round_.occurrences)
