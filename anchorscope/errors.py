@@ -121,6 +121,7 @@ class SomeFailedError(ModelFailedError):
 def in_a_line(value: Any) -> str:
     """A value of any kind, short enough for a sentence.
 
+    >>> import numpy as np
     >>> in_a_line(np.arange(99.0).reshape(-1, 1))
     'array([[ 0.],... [98.]])'
     """

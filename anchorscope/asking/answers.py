@@ -1,4 +1,4 @@
-"""A model's answer, checked before anything is built on it.
+"""A model's answers, some texts at a time, each checked before anything is built on it.
 
 The rows that a model gives for n texts and c labels must be an array (n, c) of probabilities. Whatever else it is,
 a ModelError says in one sentence what was wrong, what was expected and what to do next:

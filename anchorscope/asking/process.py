@@ -5,6 +5,8 @@
     the process itself       a model that forks and returns in the child would have the child write our files: the child
                              ends there, and what it had to say is lost with it
 
+A call may be given a time limit: it is then made in a thread of its own, which is left behind when the time is up.
+
 >>> with process_as_it_was("a model"):
 ...     _ = np.seterr(all="raise")
 >>> np.geterr()["divide"] != "raise"

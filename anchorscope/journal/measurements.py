@@ -1,8 +1,14 @@
-"""The measurements of a round as one blob: a row a measurement, each of the same few bytes.
+"""The measurements of a run as the journal has them: packed as they were found, to be counted again.
+
+A round is one blob: a row a measurement, each of the same few bytes.
 
 A run writes thousands of measurements a second, so a round is one cell of the journal. An occurrence is named by its
 document, its term and its ordinal (how many of the same term come before it in the document), and rows are sorted by
 these: so they do not give away in which order the words stand, and a run that keeps no texts keeps none this way.
+
+What a measurement counts for, in the light of its document's empty anchor, is decided whenever it is counted
+(``empty_anchor.py``): by ``ledger.py`` as a run goes, here when it is read. Of a race the first documents of each word
+count, as many as its prefix has.
 
 >>> rows = np.zeros(1, ROW)
 >>> len(packed(rows)), unpacked(packed(rows))["document"].tolist()

@@ -1,4 +1,5 @@
-"""What an aggregation is: one value with all that belongs to it, from the formula to the line of help.
+"""What an aggregation is: one value with all that belongs to it, from the formula to the line of help; and a standing,
+how sure its scores are at a moment.
 
 Tallies go in, scores (labels, terms) come out. Whatever asks for an aggregation (settings, strategies, tables, pages)
 reads its fields and never compares its name, so a new one is one definition (``aggregations.py``), or an entry point of

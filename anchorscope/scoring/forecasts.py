@@ -4,6 +4,9 @@ All that a score under a race rests on is in the running sums of what the counte
 (``running_sums.py``), so any aggregation with an additive form can be read from them, with the run going on or long
 finished.
 
+Which words are told apart is decided here, too: as many as can be named while the false discovery rate stays within
+5% (``discoveries``).
+
 The intervals of pr are too short: what rare anchors bring is far from normal, T+ comes out too low, and its error is
 one for all words.
 """

@@ -1,10 +1,8 @@
-"""The values that travel from stage to stage, and the contracts that outside code can honour.
+"""The values that travel from stage to stage.
 
 A document becomes words, its terms become occurrences, a unit of work asks about some of them, a local score answers
-with measurements, these are counted in a tally, and the tally is shown as a snapshot. Each is frozen; a
-stage knows the one before it only by the value it receives.
-
-The contracts are Protocols: a class of somebody else's fits without inheriting from anything here.
+with measurements, these are counted in a tally, and the tally is shown as a snapshot. Each is frozen; a stage knows
+the one before it only by the value that it receives.
 """
 
 from __future__ import annotations
