@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.text.cut import ranges
 from anchorscope.text.pairs import SEPARATOR, is_pair, sides
-from anchorscope.text.ragged import ranges
 from anchorscope.types import Spelled
 
 Inputs = Mapping[str, Any]

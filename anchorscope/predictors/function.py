@@ -41,8 +41,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, brief, one_hot
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot
 from anchorscope.asking.retry import Retry
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, SomeFailedError
 from anchorscope.predictors.fingerprints import of_object

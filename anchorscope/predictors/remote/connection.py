@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.request import getproxies
 
+USUAL = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "anchorscope"}
+
 
 class Connection:
     """Posts bodies to ``url``, with these headers besides the usual ones."""
@@ -18,26 +20,27 @@ class Connection:
         import httpx
 
         self._url = httpx.URL(url)
-        # One limit of time for a request, set where it is sent: httpx would set one for each of its steps.
-        self._client = httpx.AsyncClient(headers=headers, timeout=None, verify=certificates)
-        self._headers = self._client.build_request("POST", self._url).headers
-        self._transport = None if getproxies() else httpx.AsyncHTTPTransport(verify=certificates)
+        self._headers = httpx.Headers({**USUAL, **headers})
+        self._client: Any = None
+        self._transport: Any = None
+        if getproxies():
+            # One limit of time for a request, set where it is sent: httpx would set one for each of its steps.
+            self._client = httpx.AsyncClient(timeout=None, verify=certificates)
+        else:
+            self._transport = httpx.AsyncHTTPTransport(verify=certificates)
 
     async def post(self, body: bytes, kind: str) -> Any:
         """What comes back for a body of this kind, read to its end."""
         import httpx
 
-        headers = [*self._headers.raw, (b"Content-Type", kind.encode("ascii"))]
-        if self._transport is None:
-            return await self._client.post(self._url, content=body, headers={"content-type": kind})
-        headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
+        headers = [*self._headers.raw, (b"content-type", kind.encode("ascii"))]
         request = httpx.Request("POST", self._url, headers=headers, content=body)
+        if self._client is not None:
+            return await self._client.send(request)
         response = await self._transport.handle_async_request(request)
         await response.aread()
         return response
 
     async def aclose(self) -> None:
         """Let go of it."""
-        await self._client.aclose()
-        if self._transport is not None:
-            await self._transport.aclose()
+        await (self._client or self._transport).aclose()
