@@ -28,6 +28,7 @@ from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import (
     Settings,
+    check_score,
     in_a_line,
     preset,
     preset_for_one_document,
@@ -144,6 +145,7 @@ class Explainer:
         if not tested_positions(text, kinds=kinds):
             raise DocumentsError("The document has no word to test; give a text with words.")
         predictor = self._predictor()
+        check_score(settings, predictor)
         words = split(text)
         perturbator = self._perturbator([words], settings)
         if perturbator is not None and not len(perturbator.vocabulary):

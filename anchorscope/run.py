@@ -37,7 +37,7 @@ from anchorscope.journal.identity import differences
 from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal, refuse_busy
-from anchorscope.local_scores.metered import MeteredScore
+from anchorscope.local_scores.metered import MeteredScore, refuse_small_budget
 from anchorscope.loop import Clock, Loop, Parts, about
 from anchorscope.planning.collection import (
     Candidates,
@@ -55,7 +55,7 @@ from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result, is_result
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
-from anchorscope.settings import Settings, check_workers
+from anchorscope.settings import Settings, check_score, check_workers
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, Snapshot
 
@@ -117,6 +117,7 @@ class Run:
         self._n_asked = 0  # texts that predicting the documents took, tries that failed included
         self._finished = False
         self._unseen: dict[str, int] = {}  # what the model does not read
+        check_score(settings, self._predictor)
         refuse_existing(folder, resume)
         check_workers(workers)
         clock = Clock()
@@ -202,6 +203,8 @@ class Run:
         drawn = self._drawn(journal)
         chosen = [self._chosen[number] for number in drawn.tolist()]
         inside = candidates if len(drawn) == len(self._chosen) else candidates.of(drawn)
+        tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
+        self._refuse_small_budget(tested, len(chosen), journal)
         predictions, sampled, rows = self._predictions(chosen, journal)
         collection = collect(
             chosen,
@@ -267,6 +270,15 @@ class Run:
             journal.begin({"drawn": wanted})
         order = np.argsort(priorities(self._settings.seed, [document.key for document in self._chosen]), kind="stable")
         return np.sort(order[:wanted])
+
+    def _refuse_small_budget(self, texts: Sequence[str], n_predicted: int, journal: Journal | None) -> None:
+        """Refuse a number of calls that ends before the first test; a run that goes on has made some, and kept answers
+        take none."""
+        has_begun = journal is not None and journal.holds_predictions()
+        if has_begun or (self._predictor.kept and self._predictor.kept.is_used):
+            return
+        score = registry.resolve("score", str(self._settings.score))(self._predictor, self.perturbator, self._settings)
+        refuse_small_budget(score, texts, n_predicted, self._budget.max_model_calls)
 
     def _predictions(
         self, chosen: Sequence[Document], journal: Journal | None

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isnan, nan
-from typing import Protocol, TypeAlias, overload, runtime_checkable
+from typing import Any, Protocol, TypeAlias, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -329,6 +329,30 @@ class LimitedPredictor(Predictor, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Differentiable:
+    """What gradients are taken of, as torch has it: ``forward(embeddings, *rest)`` are probabilities (texts, labels).
+
+    ``embeddings`` and ``baselines``, those of texts that say nothing, are (texts, pieces, width); ``spans[t]`` says
+    where each piece of text t stands in it, in characters; an empty span belongs to no word.
+    """
+
+    forward: Callable[..., Any]
+    embeddings: Any
+    baselines: Any
+    rest: tuple[Any, ...]
+    spans: Sequence[Sequence[tuple[int, int]]]
+
+
+@runtime_checkable
+class DifferentiablePredictor(Predictor, Protocol):
+    """A torch model whose texts can be followed to their embeddings, and back."""
+
+    def differentiable(self, texts: Sequence[str], passes: int) -> Differentiable:
+        """What gradients are taken of; each text will take so many passes forth and back, each of which is a call."""
+        ...
+
+
 @runtime_checkable
 class Perturbator(Protocol):
     """The noise: what could stand at masked positions.
@@ -379,7 +403,8 @@ class LocalScore(Protocol):
     model is, ``noise`` where the variance of a value comes from; ``is_graded`` tells an effect from a yes or no. An
     occurrence is a "token", or all tokens of a "term" in a document: ``grain``. Where ``shares_calls``, the calls for
     one occurrence serve all others of its document. Where it ``tests_anchors``, it is asked about the empty anchor.
-    Where it does not ``perturb``, no word is replaced, and the perturbator is None.
+    Where it does not ``perturb``, no word is replaced, and the perturbator is None. What makes one may have a
+    ``check(predictor)``, which refuses a model that it cannot serve, or a missing package, before any call.
     """
 
     name: str

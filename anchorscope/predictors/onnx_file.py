@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import TOLERANCE, answered, brief
 from anchorscope.asking.batches import batches
+from anchorscope.asking.optional import needed
 from anchorscope.errors import ModelError, ModelFileError
 from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.labels import chosen_labels
-from anchorscope.predictors.optional import needed
 from anchorscope.predictors.options import ModelOptions
 
 log = logging.getLogger(__name__)

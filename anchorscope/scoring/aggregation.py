@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.tally import Scores, Tally
+from anchorscope.types import LocalScore
 
 Interval: TypeAlias = tuple[Scores, Scores]
 
@@ -97,6 +98,10 @@ class Aggregation:
     def is_bounded(self) -> bool:
         """Whether its intervals say something."""
         return self.interval is not _unbounded
+
+    def takes(self, score: type[LocalScore] | LocalScore) -> bool:
+        """Whether a local score can feed it: values need a graded one, verdicts one that tests anchors."""
+        return {"values": score.is_graded, "verdicts": score.tests_anchors, "counts": True}[self.reads]
 
     @property
     def is_graded(self) -> bool:
