@@ -1,4 +1,4 @@
-"""Does a race notice a surrogate that misleads? The default, with its surrogate as it is, spoilt on purpose, and without.
+"""Does a race notice a surrogate that misleads? The default with its surrogate as it is, spoilt, and without one.
 
     python -m benchmarks.misleading --data FOLDER [--tasks corona dilemma] [--calls 1000 2000 4000] [--seeds 3]
 

@@ -264,7 +264,7 @@ def normal_cdf(z: Floats) -> Floats:
     [0.5, 0.95, 0.001]
     """
     z = np.clip(z, -8.0, 8.0)
-    return 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3)))
+    return 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * z * (1 + 0.044715 * z * z)))  # a power takes ten times as long
 
 
 def all_totals(sums: Sums, prior: Prior) -> Totals:
