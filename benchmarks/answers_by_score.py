@@ -2,8 +2,8 @@
 
     python -m benchmarks.answers_by_score [--calls 500 1000 2000 4000 8000] [--seeds 3] [--scores occlusion shapley …]
 
-Rules whose answer is known (``anchorscope/evaluation/known_answers.py``): additive, redundant, saturated, negated, long.
-A row is the share of the answer among the first words of the list, as many as the answer has, mean over labels and
+Rules whose answer is known (``anchorscope/evaluation/known_answers.py``): additive, redundant, saturated, negated,
+long. Each score by itself, with no surrogate to help it; and the default, which is occlusion with one. A row is the share of the answer among the first words of the list, as many as the answer has, mean over labels and
 seeds, for one rule, local score and number of calls, predictions included; and the least number of calls from which on
 all of it is found. The rules are functions, so there are no gradients to compare.
 """
@@ -24,7 +24,8 @@ from anchorscope.settings import preset, score_perturbs
 from anchorscope.text.read import read_texts
 from benchmarks import written
 
-SCORES = ("occlusion", "banzhaf", "shapley", "lime", "shap", "shapiq")
+DEFAULT = "default"
+SCORES = (DEFAULT, "occlusion", "banzhaf", "shapley", "lime", "shap", "shapiq")
 NO_ANSWER = ""
 """Where the calls do not suffice for one test."""
 
@@ -58,7 +59,8 @@ def share(name: str, score: str, calls: int, seeds: int) -> float | str:
 
 def shares(known: Rule, score: str, calls: int, seed: int) -> list[float]:
     """Those of every label of one run."""
-    settings = preset("banzhaf" if score == "banzhaf" else "fast", seed=seed, score=score)
+    given = {} if score == DEFAULT else {"score": score, "surrogate": False}
+    settings = preset("banzhaf" if score == "banzhaf" else "fast", seed=seed, **given)
     noise = CorpusPerturbator() if score_perturbs(settings) else None
     documents = read_texts(known.texts)
     *_, last = Run(documents, known.predictor, noise, settings, budget=Budget(max_model_calls=calls)).snapshots()
