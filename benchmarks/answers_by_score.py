@@ -3,9 +3,10 @@
     python -m benchmarks.answers_by_score [--calls 500 1000 2000 4000 8000] [--seeds 3] [--scores occlusion shapley …]
 
 Rules whose answer is known (``anchorscope/evaluation/known_answers.py``): additive, redundant, saturated, negated,
-long. Each score by itself, with no surrogate to help it; and the default, which is occlusion with one. A row is the share of the answer among the first words of the list, as many as the answer has, mean over labels and
-seeds, for one rule, local score and number of calls, predictions included; and the least number of calls from which on
-all of it is found. The rules are functions, so there are no gradients to compare.
+long. Each score by itself, with no surrogate to help it; and the default, which is occlusion with one. A row is the
+share of the answer among the first words of the list, as many as the answer has, mean over labels and seeds, for one
+rule, local score and number of calls, predictions included; and the least number of calls from which on all of it is
+found. The rules are functions, so there are no gradients to compare.
 """
 
 from __future__ import annotations

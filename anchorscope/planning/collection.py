@@ -28,7 +28,7 @@ from anchorscope.scoring.surrogate import Surrogate, fit
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
 from anchorscope.text.cut import cut
-from anchorscope.text.ragged import ranges
+from anchorscope.text.ragged import distinct, ranges
 from anchorscope.text.rule import PLAIN, shown, word_spans, words_in
 from anchorscope.text.segmenters import NEEDED_SHARE, languages, needed_segmenters
 from anchorscope.text.terms import keys_of
@@ -106,7 +106,7 @@ class Candidates:
     def n_holders(self) -> NDArray[np.int64]:
         """How many documents hold each term, (terms,)."""
         # A pair (document, term) as one number, each counted once however often the term occurs in the document.
-        pairs = np.unique(self.occurrence_document.astype(np.int64) * len(self.terms) + self.occurrence_term)
+        pairs = distinct(self.occurrence_document.astype(np.int64) * len(self.terms) + self.occurrence_term)
         return np.bincount(pairs % max(1, len(self.terms)), minlength=len(self.terms))
 
 
@@ -158,8 +158,8 @@ class Collection(Candidates):
 
         Document, term and ordinal name an occurrence without giving away where it stands.
         """
-        real = np.unique(occurrences[occurrences >= 0])
-        there = self.occurrences_in(np.unique(self.occurrence_document[real]).astype(np.intp))
+        real = distinct(occurrences[occurrences >= 0])
+        there = self.occurrences_in(distinct(self.occurrence_document[real]))
         place = self.occurrence_document[there].astype(np.int64) * len(self.terms) + self.occurrence_term[there]
         order = np.argsort(place, kind="stable")
         # In that order equal (document, term) stand together: the ordinal is the distance from the first of them.
@@ -442,7 +442,7 @@ def fit_surrogate(
     number[sampled] = np.arange(len(sampled))
     holder = number[candidates.occurrence_document]
     chosen = holder >= 0
-    pair = np.unique(holder[chosen] * len(candidates.terms) + candidates.occurrence_term[chosen])
+    pair = distinct(holder[chosen] * len(candidates.terms) + candidates.occurrence_term[chosen])
     document, term = np.divmod(pair, len(candidates.terms))
     return fit(document, term, rows, _folds(documents, settings)[sampled], len(candidates.terms))
 

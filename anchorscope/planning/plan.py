@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol
 
@@ -116,10 +117,18 @@ class Strategy(Protocol):
 
 def priorities(seed: int, keys: Sequence[str]) -> NDArray[np.uint64]:
     """The priority of each document: a hash of seed and key, so it says nothing about the document."""
+    return _priorities(seed, tuple(keys))
+
+
+@lru_cache(maxsize=2)
+def _priorities(seed: int, keys: tuple[str, ...]) -> NDArray[np.uint64]:
+    """The same; a run asks for them several times."""
     begun = blake2b(f"{seed} race ".encode(), digest_size=8)
     digests = bytearray()
     for key in keys:
         of_key = begun.copy()
         of_key.update(key.encode())
         digests += of_key.digest()
-    return np.frombuffer(digests, ">u8").astype(np.uint64)
+    found = np.frombuffer(digests, ">u8").astype(np.uint64)
+    found.setflags(write=False)
+    return found

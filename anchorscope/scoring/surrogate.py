@@ -41,6 +41,9 @@ PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 STEPS = 40
 """Steps of a fit at most; one that has converged ends before."""
 
+LOOK = 4
+"""After so many steps it is looked whether a fit has converged."""
+
 CONVERGED = 1e-4
 """A fit ends when the gradient is this small a share of what it was at first."""
 
@@ -164,13 +167,15 @@ class _Half:
         for step in range(STEPS):
             image = self.spread(self._left(self.summed(space[step])))
             small[step, step] = space[step] @ image
-            for _ in range(2):  # once leaves what rounding leaves
-                image -= (space[: step + 1] @ image) @ space[: step + 1]
+            # What is left of the image beside the last two rows is beside all others, too, as C'C is symmetric.
+            image -= small[step, max(step - 1, 0) : step + 1] @ space[max(step - 1, 0) : step + 1]
             rest = float(np.linalg.norm(image))
-            places = _solved(small[: step + 1, : step + 1], penalties, size)
-            # What a solution in this space lacks of the gradient; the least penalty is the slowest.
-            if rest * np.abs(places[:, -1]).max() <= CONVERGED * size or step + 1 == STEPS:
-                break
+            is_last = step + 1 == STEPS or rest <= CONVERGED**2 * small[0, 0]
+            if is_last or step % LOOK == LOOK - 1:
+                places = _solved(small[: step + 1, : step + 1], penalties, size)
+                # What a solution in this space lacks of the gradient; the least penalty is the slowest.
+                if is_last or rest * np.abs(places[:, -1]).max() <= CONVERGED * size:
+                    break
             small[step, step + 1] = small[step + 1, step] = rest
             space[step + 1] = image / rest
         return places @ space[: step + 1]
