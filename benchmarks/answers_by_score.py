@@ -1,6 +1,6 @@
 """Which local score finds what a model goes by, where that is easily missed, and after how many calls?
 
-    python -m benchmarks.answers_by_score [--calls 500 1000 2000 4000 8000] [--seeds 3] [--scores occlusion shapley …]
+    python -m benchmarks.answers_by_score [--calls 500 1000 2000 4000] [--seeds 2] [--scores occlusion shapley …]
 
 Rules whose answer is known (``anchorscope/evaluation/known_answers.py``): additive, redundant, saturated, negated,
 long. Each score by itself, with no surrogate to help it; and the default, which is occlusion with one. A row is the
@@ -36,8 +36,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rules", nargs="+", default=list(RULES), choices=RULES)
     parser.add_argument("--scores", nargs="+", default=list(SCORES), choices=SCORES)
-    parser.add_argument("--calls", nargs="+", type=int, default=[500, 1000, 2000, 4000, 8000])
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--calls", nargs="+", type=int, default=[500, 1000, 2000, 4000])
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     rows = []
