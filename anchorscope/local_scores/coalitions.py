@@ -21,7 +21,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.text.terms import terms_of
 from anchorscope.text.words import removals
 from anchorscope.types import Positions, Predictor, Unit

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import brief
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import batches, brief
 from anchorscope.asking.optional import needed
 from anchorscope.errors import AnchorscopeError, InputError, ModelFailedError
 from anchorscope.local_scores.coalitions import as_values

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.local_scores.coalitions import AT_ONCE, as_values, numbers_asked, players, texts_of
 from anchorscope.local_scores.repeats import SECOND, is_repeated
 from anchorscope.sampling.draws import uniforms

@@ -78,7 +78,8 @@ def fit(document: Numbers, term: Numbers, rows: Floats, fold: Numbers, n_terms: 
     n_labels = rows.shape[1]
     weights = np.zeros((N_FOLDS, n_labels, n_terms))
     explained = np.zeros(n_labels)
-    # Each half gets the weights that were fitted to the other one: halves[1 - half] below.
+    # Each half gets the weights that were fitted to the other one: halves[1 - half] below. Cross-fitting
+    # (Chernozhukov et al. 2018): errors of the weights are then no errors of the documents that they judge.
     targets = logits(rows)
     halves = [_Half.of(document, term, fold == half, n_terms) for half in range(N_FOLDS)]
     # A label that no document is given is never asked about; the logits of two labels are each other's negatives.
@@ -131,6 +132,8 @@ class _Half:
         # out.
         chosen = is_mine[document]
         length = np.bincount(document, minlength=len(is_mine))
+        # Constant and length have no penalty. Projecting them out of both sides first gives the other weights their
+        # values (Frisch, Waugh and Lovell).
         basis, _ = np.linalg.qr(np.stack([is_mine, is_mine * length], axis=1).astype(np.float64))
         rows = _grouped(document[chosen], term[chosen])
         columns = _grouped(term[chosen], document[chosen])
