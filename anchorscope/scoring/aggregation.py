@@ -106,11 +106,6 @@ class Aggregation:
         """Whether a local score can feed it: values need a graded one, verdicts one that tests anchors."""
         return {"values": score.is_graded, "verdicts": score.tests_anchors, "counts": True}[self.reads]
 
-    @property
-    def is_graded(self) -> bool:
-        """Whether it adds up values instead of counting verdicts."""
-        return self.reads == "values"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
