@@ -36,7 +36,7 @@ from anchorscope.journal.identity import differences, digest
 from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal, refuse_busy
-from anchorscope.local_scores.metered import MeteredScore
+from anchorscope.local_scores.metered import MeteredScore, refuse_small_budget
 from anchorscope.loop import Clock, Loop, Parts, about
 from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates, priorities
 from anchorscope.planning.collection import LazyWords, Predictions, check_labels, collect, fit_surrogate
@@ -44,7 +44,7 @@ from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result, is_result
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
-from anchorscope.settings import NO_PERTURBATOR, Settings
+from anchorscope.settings import NO_PERTURBATOR, Settings, check_score
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, Snapshot
 
@@ -104,6 +104,7 @@ class Run:
         self._n_tokens = 0  # and tokens, where the server tells them
         self._finished = False
         self._unseen: dict[str, int] = {}  # what the model does not read
+        check_score(settings, self._predictor)
         refuse_existing(folder, resume)
         check_workers(workers)
         start = monotonic()
@@ -191,6 +192,8 @@ class Run:
         inside = candidates if len(drawn) == len(self._chosen) else candidates.of(drawn)
         if journal:
             journal.begin({"drawn": len(drawn)})
+        tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
+        self._refuse_small_budget(tested, len(chosen), journal)
         sampled = np.sort(np.argsort(priority[drawn])[:SURROGATE_DOCUMENTS])
         predictions, rows = self._predictions(chosen, sampled, journal, known)
         collection = collect(
@@ -259,6 +262,15 @@ class Run:
             wanted = max(PROBE, int(self._budget.max_model_calls * PREDICTIONS_SHARE))
         wanted = int(known.get("drawn", wanted))
         return np.sort(np.argsort(priority, kind="stable")[:wanted])
+
+    def _refuse_small_budget(self, texts: Sequence[str], n_predicted: int, journal: Journal | None) -> None:
+        """Refuse a number of calls that ends before the first test; a run that goes on has made some, and kept answers
+        take none."""
+        has_begun = journal is not None and journal.holds_predictions()
+        if has_begun or (self._predictor.kept and self._predictor.kept.is_used):
+            return
+        score = registry.resolve("score", str(self._settings.score))(self._predictor, self.perturbator, self._settings)
+        refuse_small_budget(score, texts, n_predicted, self._budget.max_model_calls)
 
     def _predictions(
         self, chosen: Sequence[Document], sampled: NDArray[np.intp], journal: Journal | None, before: Mapping[str, Any]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.errors import DocumentsError
 from anchorscope.settings import Settings
-from anchorscope.text.cut import cut, ranges
+from anchorscope.text.cut import cut, distinct, ranges
 from anchorscope.text.rule import PLAIN, keys_of, shown, word_spans, words_in
 from anchorscope.text.segmenters import NEEDED_SHARE, languages, needed_segmenters
 from anchorscope.text.words import stop_words
@@ -76,7 +76,7 @@ class Candidates:
     def n_holders(self) -> NDArray[np.int64]:
         """How many documents hold each term, (terms,)."""
         # A pair (document, term) as one number, each counted once however often the term occurs in the document.
-        pairs = np.unique(self.occurrence_document.astype(np.int64) * len(self.terms) + self.occurrence_term)
+        pairs = distinct(self.occurrence_document.astype(np.int64) * len(self.terms) + self.occurrence_term)
         return np.bincount(pairs % max(1, len(self.terms)), minlength=len(self.terms))
 
 

@@ -44,6 +44,7 @@ from anchorscope.scoring.forecasts import (
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings
+from anchorscope.text.cut import distinct
 
 Numbers = NDArray[np.int64]
 
@@ -116,7 +117,7 @@ class Race:
         n_terms = len(self._collection.terms)
         terms = self._collection.occurrence_term[occurrences]
         # The (label, term) pairs that were measured now: only their prefixes can have grown.
-        self._changed = np.divmod(np.unique(labels * n_terms + terms), n_terms)
+        self._changed = np.divmod(distinct(labels * n_terms + terms), n_terms)
         passed = [self._extend(label, self._changed[1][self._changed[0] == label]) for label in range(len(self._start))]
         self._n_rounds += 1
         self._forecasts = self._look()

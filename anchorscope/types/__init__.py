@@ -7,6 +7,7 @@ May import: errors, registry, files.
 from anchorscope.types.contracts import (
     Backend,
     BeginningPredictor,
+    DifferentiablePredictor,
     DrawingPerturbator,
     LimitedPredictor,
     LocalScore,
@@ -17,6 +18,7 @@ from anchorscope.types.contracts import (
 from anchorscope.types.values import (
     EMPTY,
     Cost,
+    Differentiable,
     Document,
     Explanation,
     Measurement,
@@ -36,6 +38,8 @@ __all__ = [
     "Backend",
     "BeginningPredictor",
     "Cost",
+    "Differentiable",
+    "DifferentiablePredictor",
     "Document",
     "DrawingPerturbator",
     "Explanation",

@@ -1,7 +1,8 @@
-"""Packages that only some models need, imported when such a model comes."""
+"""Packages that only some models and local scores need, imported when one of these comes."""
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +20,8 @@ def needed(package: str, extra: str, purpose: str) -> Any:
 install it with: pip install 'anchorscope[scikit]'.
     """
     try:
-        return import_module(package)
+        with warnings.catch_warnings():  # what a package does with those that it needs itself is not ours to mend
+            warnings.simplefilter("ignore")
+            return import_module(package)
     except ImportError as error:
         raise MissingPackageError(package.partition(".")[0], extra, purpose) from error
