@@ -8,7 +8,7 @@ lists, tests and samples are the same. Counted are samples, not distinct texts: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from time import monotonic
 
@@ -46,6 +46,7 @@ class Replay:
         *,
         at_once: int = 1,
         deadline: float = inf,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._test = settings.anchor_test
         self._engine = Engine(predictor, perturbator, settings.sampling, self._test)
@@ -53,12 +54,12 @@ class Replay:
         self._keep = keep
         self._at_once = at_once
         self._deadline = deadline
+        self._clock = clock
         self._knows_originals = perturbator.knows_originals
         self.drawing = 0.0
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
         """A row an occurrence; no call is refused, for the samples of a replay are there or are to be."""
-        start = monotonic()
         self._learn_keep(units)
         rows = self._agreements.rows(units)
         thresholds = np.array([threshold for unit in units for threshold in unit.thresholds])
@@ -69,12 +70,12 @@ class Replay:
             more = read_tests(bits, self._agreements.drawn[rows[open_]], thresholds[open_], self._test)
             for name in Measurements.__slots__:
                 getattr(found, name)[open_] = getattr(more, name)
-        return as_values(found, thresholds), self._cost(units, found, start)
+        return as_values(found, thresholds), self._cost(units, found)
 
     def close(self) -> None:
         """Nothing to let go."""
 
-    def _cost(self, units: Sequence[Unit], found: Measurements, start: float) -> Cost:
+    def _cost(self, units: Sequence[Unit], found: Measurements) -> Cost:
         samples = int(found.samples.sum())
         words = sum(len(self._keep[unit.text]) for unit in units) if self._knows_originals else 0
         return Cost(
@@ -91,15 +92,16 @@ class Replay:
         size = 1 if self._at_once == 1 else DOCUMENTS_AT_ONCE
         for start in range(0, len(missing), size):
             self._check_time()
-            before = monotonic()
+            before = self._clock()
             passes = self._engine.learn_keep(missing[start : start + size], self._keep)
-            self._keep.spent.add(monotonic() - before, passes)
-            self.drawing += monotonic() - before
+            spent = self._clock() - before
+            self._keep.spent.add(spent, passes)
+            self.drawing += spent
 
     def _draw(self, units: Sequence[Unit], rows: Rows, open_: NDArray[np.intp]) -> None:
         """The next samples of the open tests: a look each, or more where a device takes more as quickly."""
         self._check_time()
-        before = monotonic()
+        before = self._clock()
         drawn = self._agreements.drawn[rows[open_]]
         look = self._test.look
         free = max(1, self._at_once // (len(open_) * look))
@@ -110,8 +112,9 @@ class Replay:
         single = [_single(*places[number]) for number in open_.tolist()]
         agreed, cost = self._engine.agreements(single, drawn.tolist(), n, self._keep)
         self._agreements.add(rows[open_], agreed)
-        self._agreements.spent.add(monotonic() - before, cost.samples)
-        self.drawing += monotonic() - before
+        spent = self._clock() - before
+        self._agreements.spent.add(spent, cost.samples)
+        self.drawing += spent
 
     def _check_time(self) -> None:
         if monotonic() > self._deadline:
