@@ -5,8 +5,8 @@
 A process measures one model, task and seed. Several share the card, since drawing words and reading tests is the
 processor's work. What a call leaves in --out the next one goes on with: pretraining from its checkpoint, samples and
 records from where they are. deberta's first process pretrains; its others begin when the encoder is there.
-``--pack FILE`` writes records and agreements into one archive, which ``anchorscope reproduce --draw`` reads elsewhere
-once it is unpacked.
+``--pack FOLDER`` writes records and agreements into archives of a few megabytes; unpacked in one folder elsewhere, they
+are what ``anchorscope reproduce --out`` goes on with and draws from.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pathlib import Path
 from time import monotonic, sleep
 
 MARGIN = 15
-"""Seconds before the deadline in which no process is begun."""
+"""Seconds before its own deadline in which no process is begun."""
 
-LAST = 10
-"""Seconds that a process is given beyond its deadline, to write down what it has."""
+LAST = 40
+"""Seconds that a process is given beyond its own deadline, to end the setting that it is at and write it down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +62,17 @@ def run(options: argparse.Namespace) -> int:
     waiting = jobs(options.models, options.tasks, options.seeds)
     running: dict[Job, subprocess.Popen[bytes]] = {}
     failed = 0
-    while (waiting or running) and monotonic() < end + LAST:
+    while (waiting or running) and monotonic() < end:
         for job in [job for job, process in running.items() if process.poll() is not None]:
             code = running.pop(job).returncode
             failed += code != 0
             print(f"{job.name}: ended with {code}, {end - monotonic():.0f} s left", flush=True)
         for job in list(waiting):
-            is_time = monotonic() < end - MARGIN
+            is_time = monotonic() < end - LAST - MARGIN
             if is_time and len(running) < options.processes and may_begin(job, [*running], options.out):
                 waiting.remove(job)
                 running[job] = _begin(job, options, end - monotonic())
-        if not running and monotonic() > end - MARGIN:
+        if not running and monotonic() > end - LAST - MARGIN:
             break
         sleep(0.2)
     for process in running.values():
@@ -97,14 +97,23 @@ def _begin(job: Job, options: argparse.Namespace, left: float) -> subprocess.Pop
         return subprocess.Popen(command, stdout=log, stderr=log, env=threads)
 
 
-def pack(out: Path, archive: Path) -> None:
-    """Records and agreements as one file."""
-    with tarfile.open(archive, "w:xz") as file:
-        for folder in ("runs", "serial", "agreements", "logs"):
-            if (out / folder).is_dir():
-                file.add(out / folder, folder)
+def pack(out: Path, folder: Path) -> None:
+    """Records in one archive, the agreements of each model in another."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(folder / "records.tar.xz", "w:xz") as file:
+        for name in ("runs", "serial", "logs"):
+            if (out / name).is_dir():
+                file.add(out / name, name)
         for told in (out / "models").glob("*/accuracy.json"):
             file.add(told, told.relative_to(out))
+    parts: dict[str, list[Path]] = {}
+    for path in sorted((out / "agreements").glob("*.npz")):
+        names = path.stem.split("__")
+        parts.setdefault(names[1] if len(names) > 2 else "keep", []).append(path)
+    for model, paths in parts.items():
+        with tarfile.open(folder / f"agreements-{model}.tar", "w") as file:
+            for path in paths:
+                file.add(path, path.relative_to(out))
 
 
 def _parser() -> argparse.ArgumentParser:

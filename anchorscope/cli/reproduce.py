@@ -44,6 +44,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--page", type=options.a_path, metavar="FILE", help="where to write the page of claims (in --out)"
     )
+    parser.add_argument(
+        "--readme", type=options.a_path, metavar="FILE", help="where to write the table of claims, between two marks"
+    )
     group = parser.add_argument_group("what to run")
     group.add_argument("--data", type=options.a_path, metavar="DIR", help="the folder with the files of the tasks")
     group.add_argument("--tasks", nargs="+", metavar="T", help="corona, dilemma, rotten-tomatoes, amazon, toys, home")
@@ -70,6 +73,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.reproduction import records
     from anchorscope.reproduction.driver import reproduce
     from anchorscope.reproduction.page import write_page
+    from anchorscope.reproduction.tables import claims_table, write_into
 
     out: Path = given["out"]
     if "draw" not in given:
@@ -84,6 +88,9 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
         page = given.get("page", out / "reproduction.md")
         for path in write_page(stored, page, serial=serial, png="page" not in given):
             print(path, file=output)
+        if "readme" in given:
+            write_into(given["readme"], claims_table(page.parent / "data" / f"{page.stem}_claims.csv"))
+            print(given["readme"], file=output)
     except MissingPackageError as error:
         if "draw" in given:
             raise

@@ -34,6 +34,16 @@ class Finding:
     verdict: str
 
 
+    def row(self) -> dict[str, str]:
+        """As a line of a table: the claim, what was measured in brief, the verdict, and all that was measured."""
+        return {
+            "claim": self.claim.name,
+            "measured": self.measured.split(";")[0],
+            "verdict": self.verdict,
+            "in_full": self.measured,
+        }
+
+
 def judge_all(summary: Summary) -> list[Finding]:
     """Every claim with its verdict."""
     return [Finding(claim, *_judged(claim, summary)) for claim in CLAIMS]

@@ -27,7 +27,7 @@ from anchorscope.reproduction.models import OutOfTimeError, Workshop
 from anchorscope.reproduction.records import Key
 from anchorscope.reproduction.remembered import Remembered
 from anchorscope.settings import Settings
-from anchorscope.text.words import clean_tweet, split
+from anchorscope.text.words import clean_tweet
 from anchorscope.types import Perturbator, Predictor
 
 Say = Callable[[str], None]
@@ -273,7 +273,7 @@ class _Place:
         key = Key(self._task.name, self._model, "optimised", self._plan.seeds[0])
         if _is_stored(self._plan, key):
             terms = records.read(self._plan.out)[key]["terms"]
-            noise = _perturbator(self._plan, PROPOSALS).fit([split(text) for text, _ in self._task.explained()])
+            noise = _perturbator(replace(self._plan, perturbator="embedded"), PROPOSALS)
             proposed = [
                 (proposal.label, proposal.sentence)
                 for label, top in terms.items()

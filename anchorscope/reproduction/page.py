@@ -14,8 +14,10 @@ import numpy as np
 from anchorscope.reproduction import figures, tables
 from anchorscope.reproduction.claims import Finding, judge_all
 from anchorscope.reproduction.grid import ROUNDS, SETTINGS
+from anchorscope.reproduction.models import NAMES
 from anchorscope.reproduction.records import Key, Record
 from anchorscope.reproduction.summary import UNOPTIMISED, Summary
+from anchorscope.reproduction.tasks import HERE
 
 REFERENCE = """\
 | model, data (documents) | unoptimised | delta .5 | stop+rare, .1 | + filter | + tau~ | + masking 50 | all, delta .5 |
@@ -135,7 +137,7 @@ def _what_was_run(summary: Summary) -> str:
                     }
                 )
     missing = [name for name in SETTINGS if name not in {k.setting for k in summary.records}]
-    pairs = [(task, model) for task in summary.tasks for model in summary.models]
+    pairs = [(task, model) for task in HERE for model in NAMES]
     missing += [f"{model} on {task}" for task, model in pairs if not summary.settings(task, model)]
     told = f"\nNot run: {', '.join(missing)}.\n" if missing else ""
     return _table(list(rows[0]) if rows else ["task"], rows) + told + _left_out(summary)
