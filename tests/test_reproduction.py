@@ -7,6 +7,7 @@ import csv
 import gzip
 import json
 import math
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, process_time
@@ -18,7 +19,7 @@ from anchorscope.asking.removals import Removals
 from anchorscope.cli import main
 from anchorscope.errors import DocumentsError, InputError, RunFolderError, UnknownNameError
 from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.reproduction import claims, driver, grid, models, records, rules, tasks
+from anchorscope.reproduction import claims, driver, grid, models, records, rules, tables, tasks
 from anchorscope.reproduction.agreements import Agreements, KeptProbabilities
 from anchorscope.reproduction.learnt import learnt
 from anchorscope.reproduction.measure import Drawing, Subject, draw, replayed
@@ -31,6 +32,7 @@ from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_texts
+from benchmarks import paper_grid
 
 WEIGHTS = {"great": 2.0, "fine": 1.0, "hand": 1.2, "bad": -2.0, "dull": -1.2, "crisis": -1.0}
 NEUTRAL = ("film", "cast", "the", "plot", "and", "story", "people", "today", "online", "music")
@@ -169,7 +171,8 @@ def a_drawing(folder: Path, top_n: int = 500, **given) -> Drawing:
 
 
 def settings_of(name: str, round_size: int = 8) -> Settings:
-    return grid.SETTINGS[name].settings(42, top_k=4, round_size=round_size)
+    """A setting of the grid, of which no test reads more than 60 samples: what was not decided by then counts, too."""
+    return replace(grid.SETTINGS[name].settings(42, top_k=4, round_size=round_size), max_samples=60)
 
 
 def test_a_record_holds_the_quality_of_what_was_shown(tmp_path: Path) -> None:
@@ -566,6 +569,52 @@ def test_the_command_runs_and_draws(data: Path, tmp_path: Path, capsys: pytest.C
     assert "1 runs made, 0 left" in told.err and str(tmp_path / "reproduction.md") in told.out
     assert main(["reproduce", "--draw", "--out", str(tmp_path), "--page", str(tmp_path / "docs" / "page.md")]) == 0
     assert (tmp_path / "docs" / "data" / "page_settings.csv").is_file()
+
+
+def test_the_claims_of_a_readme_are_written_between_its_marks(a_pass: Path, tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n")
+    drawn = ["reproduce", "--draw", "--out", str(a_pass), "--page", str(tmp_path / "page.md"), "--readme", str(readme)]
+    assert main(drawn) == 0
+    text = readme.read_text()
+    assert text.startswith("before") and text.endswith("after\n") and "old" not in text
+    assert text.count("\n| ") == 1 + len(claims.CLAIMS)
+    readme.write_text("nothing here")
+    assert main(drawn) == 2
+
+
+def test_the_readme_has_the_claims_of_the_page() -> None:
+    """``anchorscope reproduce --draw --page docs/reproduction.md --readme README.md`` writes both."""
+    root = Path(__file__).parent.parent
+    table = tables.claims_table(root / "docs" / "data" / "reproduction_claims.csv")
+    assert table in (root / "README.md").read_text(encoding="utf-8")
+    page_text = (root / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    for claim in claims.CLAIMS:
+        assert f"| {claim.name} |" in table and f"| {claim.name} |" in page_text
+
+
+def test_a_process_waits_for_the_encoder_that_another_trains(tmp_path: Path) -> None:
+    """deberta is pretrained by one process; then a task's classifier is trained by one, whatever its seed."""
+    first, other, seed = (paper_grid.Job("deberta", *rest) for rest in (("corona", 42), ("dilemma", 42), ("corona", 84)))
+    assert paper_grid.jobs(["deberta"], ["corona", "dilemma"], [42, 84])[:2] == [first, other]
+    assert paper_grid.may_begin(first, [], tmp_path) and not paper_grid.may_begin(other, [first], tmp_path)
+    (tmp_path / "models" / "deberta-pretrained").mkdir(parents=True)
+    assert paper_grid.may_begin(other, [first], tmp_path) and not paper_grid.may_begin(seed, [first], tmp_path)
+    (tmp_path / "models" / "corona__deberta").mkdir()
+    assert paper_grid.may_begin(seed, [first], tmp_path)
+
+
+def test_what_is_packed_goes_on_elsewhere(a_pass: Path, data: Path, tmp_path: Path) -> None:
+    paper_grid.pack(a_pass, tmp_path / "packed")
+    for archive in (tmp_path / "packed").iterdir():
+        with tarfile.open(archive) as file:
+            file.extractall(tmp_path / "there", filter="data")
+    assert records.read(tmp_path / "there") == records.read(a_pass)
+    (tmp_path / "there" / records.FOLDER / "corona__logistic-regression__filter__42.json").unlink()
+    told: list[str] = []
+    assert driver.reproduce(a_plan(tmp_path / "there", data), told.append).made == 1
+    key = Key("corona", "logistic-regression", "filter", 42)
+    assert records.read(tmp_path / "there")[key]["terms"] == records.read(a_pass)[key]["terms"]
 
 
 @pytest.mark.parametrize(
