@@ -32,6 +32,7 @@ from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_texts
+from anchorscope.types import Snapshot
 from benchmarks import paper_grid
 
 WEIGHTS = {"great": 2.0, "fine": 1.0, "hand": 1.2, "bad": -2.0, "dull": -1.2, "crisis": -1.0}
@@ -165,9 +166,7 @@ def a_subject(n: int = 80) -> Subject:
 def a_drawing(folder: Path, top_n: int = 500, **given) -> Drawing:
     plain = {"at_once": 1, "deadline": math.inf, "clock": process_time}
     keep = KeptProbabilities(folder / f"keep{top_n}.npz", {"made": 1})
-    return Drawing(
-        agreements=Agreements(folder / f"{top_n}.npz", {"made": 1}, 1000), keep=keep, **{**plain, **given}
-    )
+    return Drawing(agreements=Agreements(folder / f"{top_n}.npz", {"made": 1}, 1000), keep=keep, **{**plain, **given})
 
 
 def settings_of(name: str, round_size: int = 8) -> Settings:
@@ -212,6 +211,13 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def shown_by(subject: Subject, settings: Settings, replay: Replay | None = None) -> list[Snapshot]:
+    """The snapshots of a replay, or of a run of its own."""
+    backend = "local" if replay is None else lambda score, workers: replay
+    run = Run(read_texts(subject.texts), subject.asked, subject.perturbator, settings, backend=backend)
+    return list(run.snapshots())
+
+
 @pytest.mark.parametrize("name", REPLAYED)
 def test_a_replay_is_the_run(drawn: Path, name: str) -> None:
     """Lists with all their counts after every round, tests, samples and documents: for every setting of the grid."""
@@ -220,16 +226,11 @@ def test_a_replay_is_the_run(drawn: Path, name: str) -> None:
     drawing = a_drawing(drawn, settings.top_n)
     known = drawing.agreements.spent.drawn
     replay = Replay(subject.asked, subject.perturbator, settings, drawing.agreements, drawing.keep)
-    shown = [
-        list(Run(read_texts(subject.texts), subject.asked, subject.perturbator, settings, backend=backend).snapshots())
-        for backend in (lambda score, workers: replay, "local")
-    ]
+    shown = (shown_by(subject, settings, replay), shown_by(subject, settings))
     assert len(shown[0]) == len(shown[1]) > 2
     for mine, other in zip(*shown):
-        assert {label: e for label, e in mine.explanations.items()} == {**other.explanations}
-        counted = [
-            (one.cost.documents, one.cost.tests, one.cost.undecided, one.cost.samples) for one in (mine, other)
-        ]
+        assert {**mine.explanations} == {**other.explanations}
+        counted = [(one.cost.documents, one.cost.tests, one.cost.undecided, one.cost.samples) for one in (mine, other)]
         assert counted[0] == counted[1]
     if settings.tau_tilde or name == "masking":
         return  # a lowered threshold may ask for more than was drawn
@@ -242,11 +243,8 @@ def test_every_aggregation_is_replayed(drawn: Path) -> None:
         settings = replace(settings_of("unoptimised"), aggregation=aggregation)
         drawing = a_drawing(drawn)
         replay = Replay(subject.asked, subject.perturbator, settings, drawing.agreements, drawing.keep)
-        found = [
-            [*Run(read_texts(subject.texts), subject.asked, subject.perturbator, settings, backend=one).snapshots()][-1]
-            for one in (lambda score, workers: replay, "local")
-        ]
-        assert found[0].explanations == found[1].explanations, aggregation
+        mine = shown_by(subject, settings, replay)[-1]
+        assert mine.explanations == shown_by(subject, settings)[-1].explanations, aggregation
 
 
 def test_drawing_that_was_stopped_goes_on_to_the_same_bits(drawn: Path, tmp_path: Path) -> None:
@@ -595,7 +593,9 @@ def test_the_readme_has_the_claims_of_the_page() -> None:
 
 def test_a_process_waits_for_the_encoder_that_another_trains(tmp_path: Path) -> None:
     """deberta is pretrained by one process; then a task's classifier is trained by one, whatever its seed."""
-    first, other, seed = (paper_grid.Job("deberta", *rest) for rest in (("corona", 42), ("dilemma", 42), ("corona", 84)))
+    first, other, seed = (
+        paper_grid.Job("deberta", *rest) for rest in (("corona", 42), ("dilemma", 42), ("corona", 84))
+    )
     assert paper_grid.jobs(["deberta"], ["corona", "dilemma"], [42, 84])[:2] == [first, other]
     assert paper_grid.may_begin(first, [], tmp_path) and not paper_grid.may_begin(other, [first], tmp_path)
     (tmp_path / "models" / "deberta-pretrained").mkdir(parents=True)

@@ -25,8 +25,8 @@ QUICK: Mapping[str, Any] = {
 """What --quick runs unless told otherwise: minutes on two cores, with the data of the demo."""
 
 DESCRIPTION = (
-    "Measure the settings of the paper's experiments, and draw its figures and tables. The samples of a task, model and "
-    "seed are drawn once, and kept; every setting is a run that is replayed on them. What is stored in --out is not "
+    "Measure the settings of the paper's experiments, and draw its figures and tables. The samples of a task, model "
+    "and seed are drawn once, and kept; every setting is a run that is replayed on them. What is stored in --out is not "
     "made again; what was stopped goes on."
 )
 

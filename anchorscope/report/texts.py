@@ -61,7 +61,9 @@ def documents(kept: Kept) -> list[dict[str, Any]]:
                 "confidence": confidence,
                 "text": shown,
                 "cut": len(text) > len(shown),
-                "robust": bool(rows["anchor"][rows["term"] < 0].any()) if kept.run.settings.tests_empty_anchor else None,
+                "robust": bool(rows["anchor"][rows["term"] < 0].any())
+                if kept.run.settings.tests_empty_anchor
+                else None,
                 "n_words": sum(map(len, _positions_of_terms(kept, text).values())),
                 "words": _marks(kept, rows, text, len(shown)),
             }

@@ -1,8 +1,8 @@
 """What was drawn and judged, kept: a bit a sample, by document, occurrence and number of the sample.
 
-A sample is a pure function of seed, perturbator, keep policy, filling, text, stream and number, and whether it keeps the
-prediction one of the sample and the model. So all settings that share these read the same bits, however deep each of
-them reads: the settings of the experiments differ in what they do with them (``replay.py``).
+A sample is a pure function of seed, perturbator, keep policy, filling, text, stream and number, and whether it keeps
+the prediction one of the sample and the model. So all settings that share these read the same bits, however deep each
+of them reads: the settings of the experiments differ in what they do with them (``replay.py``).
 
     agreements/corona__deberta__42__500.npz    a row an occurrence: its document, its place, its bits
     agreements/corona__500.npz                 the keep probabilities of each document, which all models and seeds share
@@ -108,7 +108,7 @@ class Agreements:
             return
         where = np.array([*self._rows], np.int32).reshape(-1, 2)
         n_bytes = -(-int(self.drawn.max(initial=0)) // 8)
-        columns = {
+        columns: dict[str, NDArray[Any]] = {
             "documents": np.frombuffer(b"".join(self._documents), np.uint8).reshape(-1, DIGEST),
             "where": where,
             "drawn": self.drawn[: len(where)],
@@ -165,7 +165,7 @@ class KeptProbabilities(MutableMapping[str, NDArray[np.float64]]):
         """Write down what is there, if something is new."""
         if not self._is_new:
             return
-        columns = {
+        columns: dict[str, NDArray[Any]] = {
             "documents": np.frombuffer(b"".join(self._values), np.uint8).reshape(-1, DIGEST),
             "n_words": np.array([len(keep) for keep in self._values.values()], np.int32),
             "keep": np.concatenate([*self._values.values()]),

@@ -33,7 +33,6 @@ class Finding:
     measured: str
     verdict: str
 
-
     def row(self) -> dict[str, str]:
         """As a line of a table: the claim, what was measured in brief, the verdict, and all that was measured."""
         return {
@@ -166,8 +165,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "About 80% of terms shared",
         "The intersection with the terms of G_pr is generally around 80%.",
-        "the mean over all boxes, optimisations and deltas, each against the unoptimised run of its seed, is between 0.7 "
-        "and 0.9",
+        "the mean over all boxes, optimisations and deltas, each against the unoptimised run of its seed, is between "
+        "0.7 and 0.9",
         rules.shared,
         "shared",
         needs=("unoptimised",),

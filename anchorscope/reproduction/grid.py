@@ -90,4 +90,3 @@ ROUNDS = {"rounds-1": 1, "optimised": 4, "rounds-16": 16, "rounds-64": 64}
 LENGTHS = {"length-100": 100, "stop-rare": LONGEST, "length-400": 400}
 AGGREGATIONS = ("pr", "sq", "h", "av", "av5", "base", "pr-inverse")
 """What the paper compares; all of them are computed from the tally of one unoptimised run."""
-

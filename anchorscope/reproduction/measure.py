@@ -1,9 +1,9 @@
 """One setting, measured: its cost, its words and their quality over time, and all aggregations of its tally.
 
-A setting of the paper is a replay (``replay.py``): the run itself, on samples that are drawn once for all settings. What
-it takes is counted: its own time (planning, reading tests, counting), and its samples and the words whose keep
-probabilities it asks for at what one of each took when they were drawn. A run of its own (``real``) is timed by the clock.
-Quality is scored off the clock. What every round knew is counted again from the journal's verdicts where other
+A setting of the paper is a replay (``replay.py``): the run itself, on samples that are drawn once for all settings.
+What it takes is counted: its own time (planning, reading tests, counting), and its samples and the words whose keep
+probabilities it asks for at what one of each took when they were drawn. A run of its own (``real``) is timed by the
+clock. Quality is scored off the clock. What every round knew is counted again from the journal's verdicts where other
 aggregations are asked for, which needs no further model call.
 """
 

@@ -44,12 +44,12 @@ into one folder; OUT/agreements holds the samples, from which further settings c
 """
 
 SIZES = """\
-The paper explains 6,110 documents of corona and 2,948 of dilemma, we 6,211 and 2,919
-(`python -m benchmarks.explained_sizes`, [reproduction_sizes.csv](data/reproduction_sizes.csv)). The filter of S is the same.
-Of corona a split has 6,216 ± 43, so chance is no reason; white space is collapsed and broken characters are mended in our
-file, and texts that were one or two characters longer would leave 6,153 or 6,084 within the bound of 200. Of dilemma nearly
-every test document is in S; the paper's number needs 29 more of them, 70 rows of 7,149 in all: equal texts are dropped in
-our file.
+The paper explains 6,110 documents of corona and 2,948 of dilemma, we 6,211 and 2,919 (`python -m
+benchmarks.explained_sizes`, [reproduction_sizes.csv](data/reproduction_sizes.csv)). The filter of S is the same. Of
+corona a split has 6,216 ± 43, so chance is no reason; white space is collapsed and broken characters are mended in our
+file, and texts that were one or two characters longer would leave 6,153 or 6,084 within the bound of 200. Of dilemma
+nearly every test document is in S; the paper's number needs 29 more of them, 70 rows of 7,149 in all: equal texts are
+dropped in our file.
 """
 
 ENOUGH = 1000
@@ -92,8 +92,8 @@ def page(
         _verdicts(findings),
         *(_claim(number, finding, files, name) for number, finding in enumerate(findings, 1)),
         "## Times\n",
-        "Seconds of a setting, mean over seeds: its own work, and its samples and the words whose keep probabilities it "
-        "asks for at what one of each took when they were drawn (processor time on a CPU, the clock's on a GPU that "
+        "Seconds of a setting, mean over seeds: its own work, and its samples and the words whose keep probabilities "
+        "it asks for at what one of each took when they were drawn (processor time on a CPU, the clock's on a GPU that "
         "several processes share).\n",
         _times(summary),
         _serial(summary, serial),
@@ -248,14 +248,14 @@ def _rounds(summary: Summary) -> str:
             if len(aopc):
                 samples = summary.spent(box.task, box.model, setting, "samples").mean()
                 shared = summary.shared(box, setting, "optimised")
-                told = {"documents a round": size, "samples": f"{samples:,.0f}", "AOPC^20": f"{aopc.mean():.4f}"}
+                counts = {"documents a round": size, "samples": f"{samples:,.0f}", "AOPC^20": f"{aopc.mean():.4f}"}
                 words = {"shared with four": f"{np.mean(shared):.2f}" if shared else None}
-                rows.append({"box": f"{box.task} {box.label}, {box.model}", **told, **words})
+                rows.append({"box": f"{box.task} {box.label}, {box.model}", **counts, **words})
     if not rows:
         return ""
     told = (
-        "The paper's filter and tau-tilde learn after every document. Here they do after every fourth, since a round has "
-        "costs of its own; *optimised* with other rounds:\n\n"
+        "The paper's filter and tau-tilde learn after every document. Here they do after every fourth, since a round "
+        "has costs of its own; *optimised* with other rounds:\n\n"
     )
     return told + _table(list(rows[0]), rows)
 

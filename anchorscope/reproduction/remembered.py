@@ -1,4 +1,4 @@
-"""A model that remembers what it was asked: the settings of a task remove many of the same words from the same texts."""
+"""A model that remembers what it was asked: the settings of a task remove the same words from the same texts."""
 
 from __future__ import annotations
 

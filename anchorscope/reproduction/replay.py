@@ -1,9 +1,9 @@
 """A run with answers that are known: the real run, loop and strategy, measured from agreements that are kept.
 
-``Replay`` is a backend. A test reads its samples in order, up to the first look at which it can end, so where the samples
-are there, what it says follows from the bits alone; where they are not, the next ones are drawn and judged, and kept.
-So the first setting that is run draws, the others read, and each gives what a run of its own would give: verdicts,
-lists, tests and samples are the same. Counted are samples, not distinct texts: a run asks equal texts once.
+``Replay`` is a backend. A test reads its samples in order, up to the first look at which it can end, so where the
+samples are there, what it says follows from the bits alone; where they are not, the next ones are drawn and judged,
+and kept. So the first setting that is run draws, the others read, and each gives what a run of its own would give:
+verdicts, lists, tests and samples are the same. Counted are samples, not distinct texts: a run asks equal texts once.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A rule looks at every box (task, model, class) that has the runs it needs. ``holds`` means in all boxes (or, where the
 claim is about an average, on average), ``in part`` in at least half of them, ``does not hold`` in fewer. A box counts
-only if the lists in question have evidence: k words that were anchors, and not the alphabet. Where no box has, the claim
-is ``not testable at this size``; ``not testable here`` means that no record can tell. Differences in AOPC count from 5%
-of the larger value (TOLERANCE) up.
+only if the lists in question have evidence: k words that were anchors, and not the alphabet. Where no box has, the
+claim is ``not testable at this size``; ``not testable here`` means that no record can tell. Differences in AOPC count
+from 5% of the larger value (TOLERANCE) up.
 """
 
 from __future__ import annotations
@@ -315,9 +315,7 @@ def linear_in_length(summary: Summary) -> Answer:
         characters = {bound: float(np.mean([run["characters"] for run in some])) for bound, some in runs.items()}
         if characters[400] < 1.1 * characters[200]:  # no documents as long as that
             continue
-        seconds = {
-            b: float(np.mean([run["seconds"] / run["n_documents"] for run in some])) for b, some in runs.items()
-        }
+        seconds = {b: float(np.mean([run["seconds"] / run["n_documents"] for run in some])) for b, some in runs.items()}
         rates = [seconds[bound] / characters[bound] for bound in runs]
         shown = ", ".join(f"{bound}: {seconds[bound]:.3f} s for {characters[bound]:.0f} characters" for bound in runs)
         told.append(f"{task} ({model}) {shown}")

@@ -1,10 +1,10 @@
 """The records of all runs as flat rows: means and spreads over seeds, ready for figures, CSV files and claims.
 
 A *box* is one task, model and label, as the boxes of the paper's figures. Shared terms compare a run's list with the
-final list of the unoptimised run of the same seed; as a list without stop words cannot share those of one that has them,
-``shared_with_stop_rare`` compares with that of stop-rare. ``seed_overlap`` compares two seeds of one setting. A list has
-*evidence* if each of its k words was an anchor at least once: the others stand there in the order of the alphabet. Times
-are those of a run that draws its own samples (``measure.py``).
+final list of the unoptimised run of the same seed; as a list without stop words cannot share those of one that has
+them, ``shared_with_stop_rare`` compares with that of stop-rare. ``seed_overlap`` compares two seeds of one setting. A
+list has *evidence* if each of its k words was an anchor at least once: the others stand there in the order of the
+alphabet. Times are those of a run that draws its own samples (``measure.py``).
 """
 
 from __future__ import annotations

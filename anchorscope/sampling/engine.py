@@ -246,9 +246,7 @@ EMPTY_STREAM = -1
 class _Session:
     """What one call of the engine remembers: predictions of perturbed texts, keep probabilities, counts."""
 
-    def __init__(
-        self, predictor: Predictor, fills: Filling, keep: KeepProbabilities | None = None
-    ) -> None:
+    def __init__(self, predictor: Predictor, fills: Filling, keep: KeepProbabilities | None = None) -> None:
         self.filling = fills
         self.generator = KeyedGenerator()
         self.n_texts = 0
