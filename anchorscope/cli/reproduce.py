@@ -26,8 +26,8 @@ QUICK: Mapping[str, Any] = {
 
 DESCRIPTION = (
     "Measure the settings of the paper's experiments, and draw its figures and tables. The samples of a task, model "
-    "and seed are drawn once, and kept; every setting is a run that is replayed on them. What is stored in --out is not "
-    "made again; what was stopped goes on."
+    "and seed are drawn once, and kept; every setting is a run that is replayed on them. What is stored in --out is "
+    "not made again; what was stopped goes on."
 )
 
 

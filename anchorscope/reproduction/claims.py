@@ -50,7 +50,7 @@ def judge_all(summary: Summary) -> list[Finding]:
 
 def _judged(claim: Claim, summary: Summary) -> rules.Answer:
     there = [box for box in summary.boxes if all(len(summary.final(box, setting)) for setting in claim.needs)]
-    fit = rules.boxes_with_evidence(summary, *claim.needs)
+    fit = summary.boxes_with(*claim.needs)
     if claim.needs and there and not fit:
         return f"in none of {len(there)} boxes do the lists hold k words that were anchors", rules.TOO_SMALL
     measured, verdict = claim.test(summary)

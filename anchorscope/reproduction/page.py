@@ -46,10 +46,10 @@ into one folder; OUT/agreements holds the samples, from which further settings c
 SIZES = """\
 The paper explains 6,110 documents of corona and 2,948 of dilemma, we 6,211 and 2,919 (`python -m
 benchmarks.explained_sizes`, [reproduction_sizes.csv](data/reproduction_sizes.csv)). The filter of S is the same. Of
-corona a split has 6,216 ± 43, so chance is no reason; white space is collapsed and broken characters are mended in our
-file, and texts that were one or two characters longer would leave 6,153 or 6,084 within the bound of 200. Of dilemma
-nearly every test document is in S; the paper's number needs 29 more of them, 70 rows of 7,149 in all: equal texts are
-dropped in our file.
+corona a split has 6,216 ± 43, so chance alone is an unlikely reason; white space is collapsed and broken characters
+are mended in our file, and texts that were one or two characters longer would leave 6,153 or 6,084 within the bound of
+200. Of dilemma nearly every test document is in S; the paper's number needs 29 more of them, 70 rows of 7,149 in all:
+equal texts are dropped in our file.
 """
 
 ENOUGH = 1000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.reproduction.agreements import digest
 from anchorscope.types import Predictor
 

@@ -48,11 +48,6 @@ def _no_less(value: float, other: float) -> bool:
     return value >= other - TOLERANCE * max(abs(value), abs(other))
 
 
-def boxes_with_evidence(summary: Summary, *settings: str) -> list[Box]:
-    """The boxes that have all of some settings, and evidence in their lists."""
-    return [box for box in summary.boxes if all(summary.has_evidence(box, setting) for setting in settings)]
-
-
 def _aopc(summary: Summary, box: Box, name: str, k: int = -1) -> float:
     table = summary.curves(box, name)
     assert table is not None
@@ -63,7 +58,7 @@ def steepest(summary: Summary) -> Answer:
     """G_pr leads after five terms."""
     outcomes = [
         (box, all(_no_less(_aopc(summary, box, "pr", 4), _aopc(summary, box, n, 4)) for n in ("sq", "h", "av", "av5")))
-        for box in boxes_with_evidence(summary, "unoptimised")
+        for box in summary.boxes_with("unoptimised")
     ]
     return _counted(outcomes, "AOPC^5 of G_pr is the highest of all aggregations, or within 5% of it,")
 
@@ -72,7 +67,7 @@ def above_baselines(summary: Summary) -> Answer:
     """G_pr is above the baselines after twenty."""
     outcomes = [
         (box, all(_aopc(summary, box, "pr") > _aopc(summary, box, name) for name in ("base", "pr-inverse")))
-        for box in boxes_with_evidence(summary, "unoptimised")
+        for box in summary.boxes_with("unoptimised")
     ]
     return _counted(outcomes, "AOPC^20 of G_pr is above G_base and G_pr^-1")
 
@@ -81,14 +76,14 @@ def average_inferior(summary: Summary) -> Answer:
     """G_av is the lowest."""
     outcomes = [
         (box, all(_aopc(summary, box, "av") < _aopc(summary, box, name) for name in ("pr", "sq", "h")))
-        for box in boxes_with_evidence(summary, "unoptimised")
+        for box in summary.boxes_with("unoptimised")
     ]
     return _counted(outcomes, "AOPC^20 of G_av is below G_pr, G_sq and G_h")
 
 
 def close(summary: Summary) -> Answer:
     """G_sq and G_h are near G_pr."""
-    boxes = boxes_with_evidence(summary, "unoptimised")
+    boxes = summary.boxes_with("unoptimised")
     found = {name: [_aopc(summary, box, name) for box in boxes] for name in ("pr", "sq", "h")}
     outcomes = [
         (box, all(abs(value - pr) <= 0.2 * abs(pr) for value in others))
@@ -104,7 +99,7 @@ def close(summary: Summary) -> Answer:
 def one_class(summary: Summary) -> Answer:
     """Most words that are anchors are so in one class."""
     found = []
-    for task, model in _with_runs(summary, "unoptimised"):
+    for task, model in summary.pairs_with("unoptimised"):
         counts = [run["anchors"] for run in summary.runs(task, model, "unoptimised")]
         words = np.mean([c["of_one_class"] / max(1, c["words"]) for c in counts])
         anchors = np.mean([c["of_words_of_one_class"] / max(1, c["anchors"]) for c in counts])
@@ -123,7 +118,7 @@ def one_class(summary: Summary) -> Answer:
 
 def orders(summary: Summary) -> Answer:
     """Quality over the run, by the order of the documents."""
-    boxes = boxes_with_evidence(summary, *grid.ORDERS)
+    boxes = summary.boxes_with(*grid.ORDERS)
     if not boxes:
         return "no run for it", UNTESTABLE
     areas = {
@@ -142,7 +137,7 @@ def orders(summary: Summary) -> Answer:
 
 def _against(summary: Summary, setting: str, base: str, claim: str) -> Answer:
     """AOPC^20 of a setting is no less than that of its base; on average over boxes."""
-    boxes = boxes_with_evidence(summary, setting, base)
+    boxes = summary.boxes_with(setting, base)
     if not boxes:
         return "no run for it", UNTESTABLE
     pairs = [(summary.final(box, setting).mean(), summary.final(box, base).mean()) for box in boxes]
@@ -176,19 +171,8 @@ def _ratios(summary: Summary, setting: str, base: str, what: str = "seconds") ->
     """The mean time (or samples) of a setting over that of another, for each task and model that has both."""
     return [
         float(summary.spent(task, model, setting, what).mean() / summary.spent(task, model, base, what).mean())
-        for task, model in _pairs(summary, setting, base)
+        for task, model in summary.judged_pairs(setting, base)
     ]
-
-
-def _with_runs(summary: Summary, *settings: str) -> list[tuple[str, str]]:
-    """The tasks and models that have all of some settings, whatever their lists are worth."""
-    pairs = dict.fromkeys((box.task, box.model) for box in summary.boxes)
-    return [(task, model) for task, model in pairs if all(summary.runs(task, model, setting) for setting in settings)]
-
-
-def _pairs(summary: Summary, *settings: str) -> list[tuple[str, str]]:
-    """The tasks and models that have some box with evidence in all of some settings."""
-    return [*dict.fromkeys((box.task, box.model) for box in boxes_with_evidence(summary, *settings))]
 
 
 def stop_rare(summary: Summary) -> Answer:
@@ -227,7 +211,7 @@ def _proposing(summary: Summary) -> Summary:
 def tau_tilde(summary: Summary) -> Answer:
     """Which optimisation has the lowest AOPC, where all three can act."""
     summary = _proposing(summary)
-    boxes = boxes_with_evidence(summary, "filter", "tau-tilde", "masking")
+    boxes = summary.boxes_with("filter", "tau-tilde", "masking")
     if not boxes:
         return "no run for it", UNTESTABLE
     means = {
@@ -272,7 +256,7 @@ def shared(summary: Summary) -> Answer:
     by_setting = {
         setting: [
             float(np.mean(summary.shared(box, setting)))
-            for box in boxes_with_evidence(summary, UNOPTIMISED, setting)
+            for box in summary.boxes_with(UNOPTIMISED, setting)
             if summary.shared(box, setting)
         ]
         for setting in SHARING
@@ -280,7 +264,7 @@ def shared(summary: Summary) -> Answer:
     every = [share for shares in by_setting.values() for share in shares]
     if not every:
         return "no run for it", UNTESTABLE
-    boxes = boxes_with_evidence(summary, UNOPTIMISED)
+    boxes = summary.boxes_with(UNOPTIMISED)
     overlaps = [overlap for box in boxes if (overlap := summary.seed_overlap(box)) is not None]
     told = ", ".join(f"{s} {np.mean(shares):.2f}" for s, shares in by_setting.items() if shares)
     narrow = [x for box in boxes for s in grid.OPTIMISATIONS[1:] for x in summary.shared(box, s, "stop-rare")]
@@ -295,7 +279,7 @@ def less_on_corona(summary: Summary) -> Answer:
     """Terms shared with the unoptimised run on corona negative, beside the rest."""
     shares = {
         box: float(np.mean(found))
-        for box in boxes_with_evidence(summary, UNOPTIMISED)
+        for box in summary.boxes_with(UNOPTIMISED)
         if (found := [x for s in SHARING if summary.has_evidence(box, s) for x in summary.shared(box, s)])
     }
     mine = [share for box, share in shares.items() if (box.task, box.label) == ("corona", "negative")]
@@ -310,7 +294,7 @@ def linear_in_length(summary: Summary) -> Answer:
     """Seconds a document, by the bound on its length."""
     told = []
     outcomes = []
-    for task, model in _with_runs(summary, *grid.LENGTHS):
+    for task, model in summary.pairs_with(*grid.LENGTHS):
         runs = {bound: summary.runs(task, model, setting) for setting, bound in grid.LENGTHS.items()}
         characters = {bound: float(np.mean([run["characters"] for run in some])) for bound, some in runs.items()}
         if characters[400] < 1.1 * characters[200]:  # no documents as long as that
@@ -346,7 +330,7 @@ def sentences(summary: Summary) -> Answer:
 
 def times_faster(summary: Summary) -> Answer:
     """Unoptimised over optimised time."""
-    pairs = _pairs(summary, "unoptimised", "optimised")
+    pairs = summary.judged_pairs("unoptimised", "optimised")
     if not pairs:
         return "no run for it", UNTESTABLE
     told = {
@@ -366,7 +350,7 @@ def seconds(summary: Summary) -> Answer:
     """When the optimised run is as good as the unoptimised one ends, nearly."""
     told = []
     so = []
-    for box in boxes_with_evidence(summary, UNOPTIMISED, "optimised"):
+    for box in summary.boxes_with(UNOPTIMISED, "optimised"):
         whole = float(summary.spent(box.task, box.model, UNOPTIMISED).mean())
         when = _when_good(summary, box)
         so.append((box, when is not None and when <= whole / 10))
@@ -390,7 +374,7 @@ def intro(summary: Summary) -> Answer:
     """Optimised G_pr beside sum and average."""
     told = []
     so = []
-    for box in boxes_with_evidence(summary, "unoptimised", "optimised"):
+    for box in summary.boxes_with("unoptimised", "optimised"):
         ours = summary.over_time(box, "optimised")
         others = {n: summary.over_time(box, "unoptimised", n)[-1] for n in ("sq", "av")}
         better = all(ours[-1]["aopc"] >= other["aopc"] * (1 - TOLERANCE) for other in others.values())

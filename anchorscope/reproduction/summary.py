@@ -67,6 +67,23 @@ class Summary:
                 found += [Box(task, model, label) for label in sorted(labels)]
         return found
 
+    def boxes_with(self, *settings: str) -> list[Box]:
+        """The boxes that have all of some settings, and evidence in their lists."""
+        return [box for box in self.boxes if all(self.has_evidence(box, setting) for setting in settings)]
+
+    def judged_pairs(self, *settings: str) -> list[tuple[str, str]]:
+        """The tasks and models that have some box with evidence in all of some settings."""
+        return [*dict.fromkeys((box.task, box.model) for box in self.boxes_with(*settings))]
+
+    def pairs_with(self, *settings: str) -> list[tuple[str, str]]:
+        """The tasks and models that have runs of all of some settings, whatever their lists are worth."""
+        return [
+            (task, model)
+            for task in self.tasks
+            for model in self.models
+            if all(self.runs(task, model, setting) for setting in settings)
+        ]
+
     def curves(self, box: Box, name: str) -> np.ndarray[Any, np.dtype[np.float64]] | None:
         """AOPC^1 to AOPC^k of an aggregation, (seeds, k)."""
         runs = self.runs(box.task, box.model, "unoptimised")
