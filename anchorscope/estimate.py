@@ -166,7 +166,7 @@ def estimate(
 
 
 def samples_a_document(settings: Settings, *, n_tests: int) -> float:
-    """How many samples the tests of a typical document draw, by simulation; one is that of the empty anchor."""
+    """How many samples the tests of a typical document draw, by simulation; the first is of the empty anchor."""
     chance = np.random.default_rng(0)
     test = settings.anchor_test
     background = chance.choice(BACKGROUND, (SIMULATED, 1))
@@ -181,7 +181,8 @@ def samples_a_document(settings: Settings, *, n_tests: int) -> float:
         samples += np.where(open_, test.look, 0)
         open_ &= (test.decide(agreements, samples, tau) == 0) & (samples < test.max_samples)
     if settings.keep == "own":
-        return float(samples.sum(axis=1).mean())
+        read = samples if settings.tests_empty_anchor else samples[:, 1:]
+        return float(read.sum(axis=1).mean())
     if test.name == "fixed":
         return test.max_samples
     # A token is in half of the shared samples, the empty anchor in all; the last test to close sets the number.

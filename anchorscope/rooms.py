@@ -74,7 +74,8 @@ ROOMS = (
     Room(
         "reproduction",
         "the paper's experiments as one command",
-        "text asking scoring settings journal predictors perturbators embedded_model run demo evaluation",
+        "text asking sampling scoring settings local_scores journal predictors perturbators embedded_model run demo "
+        "evaluation",
     ),
     Room(
         "cli",

@@ -76,7 +76,7 @@ class Run:
         *,
         folder: Path | None = None,
         resume: bool = False,
-        backend: str = "local",
+        backend: str | Callable[[MeteredScore, int], Backend] = "local",
         workers: int = 1,
         budget: Budget | None = None,
         training_texts: Sequence[str] | None = None,
@@ -91,7 +91,9 @@ class Run:
         self.perturbator = perturbator
         self._settings = settings
         self._aggregation = aggregation(settings.aggregation)
-        self._make_backend: Callable[[MeteredScore, int], Backend] = registry.resolve("backend", backend)
+        self._make_backend: Callable[[MeteredScore, int], Backend] = (
+            registry.resolve("backend", backend) if isinstance(backend, str) else backend
+        )
         self._workers = workers
         self._budget = budget or Budget()
         self._training_texts = training_texts

@@ -76,7 +76,6 @@ class Race:
         self._aggregation: Aggregation = aggregation(settings.aggregation)
         score = registry.resolve("score", str(settings.score))
         self._serves_all = score.shares_calls
-        self._tests_anchors = score.tests_anchors
         self._known = collection.tally
         self._label_of = collection.predictions.labels
         order = np.argsort(collection.priority, kind="stable")
@@ -262,7 +261,7 @@ class Race:
         self._visited[chosen] = True
         for document in chosen:
             here = self._collection.occurrences_of(document)
-            first = [EMPTY_ANCHOR] if self._tests_anchors else []
+            first = [EMPTY_ANCHOR] if self._settings.tests_empty_anchor else []
             yield document, np.concatenate([np.array(first, np.int64), np.arange(here.start, here.stop)])
 
     def _next_documents(self, label: int, quota: int) -> list[int]:

@@ -194,6 +194,17 @@ class Settings:
         return EmptyAnchorRule(self.robust, self.lift, self.weight)
 
     @property
+    def tests_empty_anchor(self) -> bool:
+        """Whether the empty anchor of each document is tested: for free where a document's samples are shared; where
+        every token has its own, only if a rule reads it.
+
+        >>> own = {"score": "anchor", "aggregation": "pr", "keep": "own", "test": "kl", "strategy": "scan"}
+        >>> Settings(**own).tests_empty_anchor, Settings(**own, robust="drop").tests_empty_anchor
+        (False, True)
+        """
+        return score_tests_anchors(str(self.score)) and (self.keep != "own" or self.empty_anchor_rule.is_read)
+
+    @property
     def anchor_test(self) -> SequentialTest:
         """The part that a verdict depends on, besides its threshold."""
         return SequentialTest(self.test, self.delta, self.epsilon, self.look, self.max_samples)
