@@ -79,6 +79,7 @@ def test_the_constructor_stores_what_it_is_given() -> None:
         "cache": False,
         "batch_size": 8,
         "text_column": "text",
+        "head": "a",
     }
     made = Explainer("no model yet", **given)
     assert set(given) | {"model"} == set(inspect.signature(Explainer.__init__).parameters) - {"self"}
