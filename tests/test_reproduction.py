@@ -248,11 +248,11 @@ def test_every_aggregation_is_replayed(drawn: Path) -> None:
 
 
 def test_drawing_that_was_stopped_goes_on_to_the_same_bits(drawn: Path, tmp_path: Path) -> None:
-    """A clock that runs out after some looks, time and again; and large blocks read deeper, but begin alike."""
+    """A deadline that comes in the middle, time and again; and large blocks read deeper, but begin alike."""
     settings = settings_of("unoptimised", 40)
     parts = 0
-    while True:
-        drawing = a_drawing(tmp_path, deadline=monotonic() + 0.02)
+    while True:  # each call has twice the time of the last, so that a busy machine ends, too
+        drawing = a_drawing(tmp_path, deadline=monotonic() + 0.02 * 2**parts)
         try:
             draw(a_subject(), settings, drawing)
             break
