@@ -571,11 +571,11 @@ def test_the_command_runs_and_draws(data: Path, tmp_path: Path, capsys: pytest.C
 
 def test_the_claims_of_a_readme_are_written_between_its_marks(a_pass: Path, tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n")
+    readme.write_text(f"before\n{tables.BEGIN}\nof before\n{tables.END}\nafter\n")
     drawn = ["reproduce", "--draw", "--out", str(a_pass), "--page", str(tmp_path / "page.md"), "--readme", str(readme)]
     assert main(drawn) == 0
     text = readme.read_text()
-    assert text.startswith("before") and text.endswith("after\n") and "old" not in text
+    assert text.startswith("before") and text.endswith("after\n") and "of before" not in text
     assert text.count("\n| ") == 1 + len(claims.CLAIMS)
     readme.write_text("nothing here")
     assert main(drawn) == 2
