@@ -468,7 +468,7 @@ class TestMaskedLM:
 
 def test_the_corpus_draws_what_it_proposes() -> None:
     """Pairs of neighbours are looked up once, and every row gets the word that its own chance falls on."""
-    texts = [split(text) for text in ("a good film and a bad cast", "the good cast of the film", "bad and good and bad")]
+    texts = [split(text) for text in ("a good film and a bad cast", "the good cast of a film", "bad and good and bad")]
     fitted = CorpusPerturbator(top_n=9).fit(texts)
     chances = np.random.default_rng(5)
     masks = [chances.random(len(text)) < 0.7 for text in texts for _ in range(20)]
