@@ -464,3 +464,16 @@ class TestMaskedLM:
     def test_no_proposals_cannot_be_asked_for(self, bert: Path) -> None:
         with pytest.raises(InputError, match="top_n is 0"):
             MaskedLMPerturbator(bert, top_n=0)
+
+
+def test_the_corpus_draws_what_it_proposes() -> None:
+    """Pairs of neighbours are looked up once, and every row gets the word that its own chance falls on."""
+    texts = [split(text) for text in ("a good film and a bad cast", "the good cast of a film", "bad and good and bad")]
+    fitted = CorpusPerturbator(top_n=9).fit(texts)
+    chances = np.random.default_rng(5)
+    masks = [chances.random(len(text)) < 0.7 for text in texts for _ in range(20)]
+    asked = [text for text in texts for _ in range(20)]
+    rows = chances.permutation(np.repeat(np.arange(sum(int(mask.sum()) for mask in masks)), 2))
+    where = chances.random(len(rows))
+    expected = pick(fitted.propose(asked, masks), rows, where)
+    assert fitted.draw(asked, masks, rows, where).tolist() == expected.tolist()

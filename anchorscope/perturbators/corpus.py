@@ -116,8 +116,6 @@ class CorpusPerturbator:
 
     def _between(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Proposals:
         """What stands between two neighbours, a row a pair."""
-        if not self.vocabulary:
-            raise InputError("The corpus perturbator has seen no documents yet; call fit(texts) before propose.")
         words_after, shares_after, unsaid_after = self._after.look_up(left)
         words_before, shares_before, unsaid_before = self._before.look_up(right)
         words, shares = self._anywhere
@@ -130,6 +128,8 @@ class CorpusPerturbator:
         self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The numbers of the words to the left and right of every masked position."""
+        if not self.vocabulary:
+            raise InputError("The corpus perturbator has seen no documents yet; call fit(texts) before propose.")
         boundary = self._boundary
         number = self._numbers.__getitem__
         # The texts as one line with boundaries between them, what is masked unknown: neighbours are one place away.
