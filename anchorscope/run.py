@@ -19,6 +19,7 @@ from contextlib import closing
 from hashlib import sha256
 from importlib.metadata import version
 from itertools import pairwise
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
 from anchorscope.asking.batches import answers_in_batches
-from anchorscope.asking.budget import Budget, CallsSpentError
+from anchorscope.asking.budget import Budget, CallsSpentError, TimeUpError
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
@@ -61,6 +62,9 @@ from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, S
 
 PREDICTED_AT_ONCE = 8192
 """The predictions of so many documents are written down together, before those of the next."""
+
+PREDICTED_IN_TIME = 256
+"""So many, where time is limited: what was asked when it is up is lost."""
 
 PROBE = 2
 """Documents that the model is asked about before all others."""
@@ -202,7 +206,7 @@ class Run:
         drawn = self._drawn(journal)
         chosen = [self._chosen[number] for number in drawn.tolist()]
         inside = candidates if len(drawn) == len(self._chosen) else candidates.of(drawn)
-        predictions, sampled, rows = self._predictions(chosen, journal)
+        predictions, sampled, rows = self._predictions(chosen, journal, clock)
         collection = collect(
             chosen,
             labels,
@@ -269,7 +273,7 @@ class Run:
         return np.sort(order[:wanted])
 
     def _predictions(
-        self, chosen: Sequence[Document], journal: Journal | None
+        self, chosen: Sequence[Document], journal: Journal | None, clock: Clock
     ) -> tuple[Predictions, NDArray[np.intp], NDArray[np.float64]]:
         """What the model says of the documents; and of a sample of them, all of its answer.
 
@@ -280,13 +284,15 @@ class Run:
         sampled = np.sort(np.argsort(priorities(self._settings.seed, [d.key for d in chosen]))[:SURROGATE_DOCUMENTS])
         known = journal.read_predictions(len(chosen), n_labels) if journal else None
         start = 0 if known is None else len(known)
-        edges = sorted(
-            {start, min(start + PROBE, len(chosen)), *range(start, len(chosen), PREDICTED_AT_ONCE), len(chosen)}
-        )
+        at_once = PREDICTED_IN_TIME if isfinite(self._budget.max_seconds) else PREDICTED_AT_ONCE
+        edges = sorted({start, min(start + PROBE, len(chosen)), *range(start, len(chosen), at_once), len(chosen)})
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
         self._n_asked = self._predictor.n_probed + (int(journal.meta().get("asked", 0)) if journal else 0)
         for begin, end in pairwise(edges):
-            rows = self._predicted(chosen[begin:end])
+            try:
+                rows = self._predicted(chosen[begin:end], clock)
+            except TimeUpError as error:
+                raise self._too_late(begin, len(chosen)) from error
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
                 journal.begin({"asked": self._n_asked})
@@ -298,16 +304,19 @@ class Run:
         )
         return predictions, sampled, np.concatenate([rows for _, rows in pieces])
 
-    def _predicted(self, documents: Sequence[Document]) -> NDArray[np.float64]:
+    def _predicted(self, documents: Sequence[Document], clock: Clock) -> NDArray[np.float64]:
         """The model's answers about some documents; where it is at fault, the error names the document."""
         meter = self._predictor.meter
         before = meter.sent
         meter.allow(max(0.0, self._budget.max_model_calls - self._n_asked))
+        meter.end_in(self._budget.seconds_left(self._choosing + clock.running()))
         try:
             return answers_in_batches(self._predictor, [document.text for document in documents], PREDICTED_AT_ONCE)
         except ModelError as error:
             keys = [document.key for document in documents if document.text == error.text]
             raise about(error, f"document {keys[0]}") if keys else error from error.__cause__
+        except TimeUpError:
+            raise
         except CallsSpentError as error:
             raise CallsSpentError(
                 f"--max-model-calls {self._budget.max_model_calls:g} ends before the model has said what it predicts "
@@ -315,7 +324,16 @@ class Run:
                 "--sample-documents."
             ) from error
         finally:
+            meter.end_in(inf)
             self._n_asked += meter.sent - before
+
+    def _too_late(self, n_known: int, n_documents: int) -> TimeUpError:
+        kept = " (with --out, --resume goes on from there)" if self._folder is None else "; --resume goes on from there"
+        return TimeUpError(
+            f"--max-seconds {self._budget.max_seconds:g} ends when the model has said what it predicts for {n_known} "
+            f"of the {n_documents} documents{kept}: allow more seconds, or explain a share of them with "
+            "--sample-documents."
+        )
 
     def _surrogate(
         self,

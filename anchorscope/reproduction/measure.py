@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from anchorscope.asking.budget import Budget
+from anchorscope.asking.budget import Budget, TimeUpError
 from anchorscope.asking.removals import Removals
 from anchorscope.errors import RunFolderError
 from anchorscope.evaluation.anytime import Moment, moments_of
@@ -58,7 +58,10 @@ def measure(
         documents, predictor, perturbator, settings, folder=folder, resume=True, budget=longer, training_texts=training
     )
     start = process_time()
-    *_, last = run.snapshots()
+    try:
+        *_, last = run.snapshots()
+    except TimeUpError:
+        return None
     processor = process_time() - start
     if not last.settled and last.tests_planned:
         return None
