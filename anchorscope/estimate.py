@@ -93,9 +93,7 @@ class Estimate:
             ("documents", self.documents, ""),
             ("candidate terms", self.terms, ""),
             ("tests", self.occurrences, "at most: all labels, no filter, no race won early"),
-            ("samples", self.samples, f"{'at most' if self.at_most else 'expected'}, from simulated tests"),
-            ("texts for the model", self.predictor_texts, "the documents and the samples"),
-            ("perturbator passes", self.perturbator_passes, ""),
+            *self._asked(),
         ]
         lines = [f"{name:20}{number:>14,}  {remark}".rstrip() for name, number, remark in rows]
         total = timedelta(seconds=round(self.seconds))
@@ -106,6 +104,17 @@ class Estimate:
             lines.append(f"{'price':20}{self.price:>14,.2f}  {remark}")
         measured = f"Times are measured on one text to warm up and one batch of {self.measured_on} texts"
         return "\n".join([*lines, f"{measured}; large batches are often faster."])
+
+    def _asked(self) -> list[tuple[str, int, str]]:
+        """The texts for the model, and what they come from: samples, or documents without a term."""
+        if not self.samples:
+            remark = "the documents, and for each test one without the term"
+            return [("texts for the model", self.predictor_texts, remark)]
+        return [
+            ("samples", self.samples, f"{'at most' if self.at_most else 'expected'}, from simulated tests"),
+            ("texts for the model", self.predictor_texts, "the documents and the samples"),
+            ("perturbator passes", self.perturbator_passes, ""),
+        ]
 
 
 def estimate(
@@ -127,24 +136,26 @@ def estimate(
     n_tested = int((sizes > 0).sum())
     words = LazyWords(texts)
     some = words[:BATCH]
-    n_samples, n_passes, a_pass = len(candidates.occurrence_term), 0, 0.0
+    n_tests = len(candidates.occurrence_term)
+    n_samples, n_passes, a_pass = 0, 0, 0.0
     if perturbator is not None:
         fitted = perturbator.fit(words)
         n_words = sum(map(len, some)) / len(some)
         n_samples = round(n_tested * samples_a_document(settings, n_tests=round(sizes.sum() / n_tested)))
         n_passes = round(_passes(settings, n_tested, n_samples, n_words, fitted.knows_originals))
         a_pass = _seconds_a_text(partial(_propose, fitted), some)
-    n_texts = len(chosen) + n_samples
+    n_changed = n_samples if perturbator is not None else n_tests
+    n_texts = len(chosen) + n_changed
     return Estimate(
         documents=len(chosen),
         terms=len(candidates.terms),
-        occurrences=len(candidates.occurrence_term),
+        occurrences=n_tests,
         samples=n_samples,
         predictor_texts=n_texts,
         perturbator_passes=n_passes,
         predictor_seconds=_seconds_a_text(predictor.predict, texts[:BATCH]) * n_texts / workers,
         perturbator_seconds=a_pass * n_passes / workers,
-        own_seconds=OWN_SECONDS * n_samples / workers,
+        own_seconds=OWN_SECONDS * n_changed / workers,
         measured_on=len(some),
         at_most=settings.strategy == "race",
         price_per_1000=price_per_1000,

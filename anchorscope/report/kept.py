@@ -48,6 +48,11 @@ class Kept:
         """Values need a graded score, verdicts one that tests anchors."""
         return {"values": self.score.is_graded, "verdicts": self.score.tests_anchors, "counts": True}[one.reads]
 
+    @cached_property
+    def interval_level(self) -> float:
+        """That of the run's own aggregation."""
+        return self.standings.interval_level(aggregation(self.settings.aggregation))
+
     @property
     def is_race(self) -> bool:
         """Whether scores are estimates from a sample of the documents."""

@@ -34,7 +34,10 @@ from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import VALUE_UNIT, Tally, ranking
 
 LEVEL = 0.9
-"""The level of a race's intervals."""
+"""The level of a race's intervals, and of a scan's where measuring has noise."""
+
+QUANTILE = 1.645
+"""A normal value is within so many standard deviations at that level."""
 
 CONTENDERS = 30
 """Words a label whose totals are drawn, in multiples of k; the others are too far behind to matter."""
@@ -68,7 +71,8 @@ class RunningSums:
 
     ``expected_of_all`` is what a surrogate expects of all documents of a term together; ``expected`` what it expected
     of the counted ones, with its squares and its products with their values, from which its slope is read. ``placebo``
-    is what any words like it would do in all its documents together. ``repeats`` (labels, 2) sums the variances that
+    (2, labels, terms) is what any words like it would do in all its documents together, and by how much that may be
+    wrong. ``repeats`` (labels, 2) sums the variances that
     second measurements show, and those that were told of the same rows, in units of ``REPEAT_UNIT``: whole numbers,
     whose sum does not depend on their order.
     """
@@ -99,9 +103,10 @@ class RunningSums:
         shape = documents.shape
         expected = np.zeros(shape) if expected_of_all is None else expected_of_all
         others = np.zeros(shape[1], np.int64) if beyond is None else beyond
-        nothing = {field.name: np.zeros(shape) for field in fields(cls)[4:-1]}
+        nothing = {field.name: np.zeros(shape) for field in fields(cls)[4:-2]}
+        counted = np.zeros(shape, np.int64)
         repeats = np.zeros((shape[0], 2), np.int64)
-        return cls(documents, others, expected, np.zeros(shape, np.int64), **nothing, repeats=repeats)
+        return cls(documents, others, expected, counted, **nothing, placebo=np.zeros((2, *shape)), repeats=repeats)
 
     def count(
         self,
@@ -147,7 +152,7 @@ class RunningSums:
         b = self.slope(label)
         expected, products = self.expected[label], self.products[label]
         beyond, beyond_variance = self._beyond(label)
-        placebo = self.placebo[label] / np.maximum(documents, 1)
+        placebo, placebo_error = self.placebo[:, label] / np.maximum(documents, 1)
         total = self.values[label] - b * expected
         squares = self.values_squared[label] - 2 * b * products + b**2 * self.expected_squared[label]
         # Differences of sums: rounding may leave a little less than nothing.
@@ -163,6 +168,7 @@ class RunningSums:
             beyond_variance=beyond_variance,
             scale=self._scale(label, b),
             placebo=placebo,
+            placebo_error=placebo_error,
             tilt=self._slope_error(label, float(off.sum())) * self.expected_of_all[label] / np.maximum(documents, 1),
             reach=(1 + self.documents.sum(axis=0) / LEARNT_DOCUMENTS) ** LEARNING,
         )
@@ -206,7 +212,7 @@ class RunningSums:
         trust = SLOPE_TESTS * squares / n
         if squares + trust <= 0:
             return 1.0
-        placebo = self.placebo[label] / np.maximum(self.documents[label], 1)
+        placebo = self.placebo[0, label] / np.maximum(self.documents[label], 1)
         products = float((self.products[label] - placebo * self.expected[label]).sum())
         return float(np.clip((products + trust) / (squares + trust), 0.0, STEEPEST))
 
@@ -292,8 +298,10 @@ class LabelForecast:
         expected = self._scores(self.estimates[None, words], words)[0]
         sums = self._sums.of(words)
         draws, means = draw_totals(sums, self.prior, generator)
-        # What any word like it does; a word is in doubt as often as its drawn mean is no more than that, with a margin.
-        usual = sums.placebo + self.prior.centre * sums.scale
+        # What any word like it does, as far as that is known: one draw for all, as the survey is one. A word is in
+        # doubt as often as its drawn mean is no more than that, with a margin.
+        wrong = generator.standard_normal((len(means), 1)) * sums.placebo_error
+        usual = sums.placebo + self.prior.centre * sums.scale + wrong
         driver = discoveries((means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0), sums.tested)
         against = discoveries((means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0), sums.tested)
         # What nothing but the surrogate speaks for is not named: the tests themselves must say so.
@@ -376,3 +384,19 @@ def forecast_standing(
         driver[label, now.contenders] = now.forecast.driver
         against[label, now.contenders] = now.forecast.against
     return Standing(low, high, settled, membership, regret, driver, against)
+
+
+def scan_standing(
+    told: Standing, sums: RunningSums, tally: Tally, aggregation: Aggregation, *, alpha: float
+) -> tuple[Standing, float]:
+    """How sure the graded scores of a scan are, and the level of its intervals.
+
+    What is not tested can become anything; what is tested is as sure as its measuring. ``told`` is what the posterior
+    says: drivers are named by it, as in a race.
+    """
+    assert aggregation.additive is not None, "values add up"
+    noise = np.stack([sums.of_label(label, aggregation.additive).noise for label in range(len(tally.anchors))])
+    wide = QUANTILE * np.sqrt(noise)
+    low, high = aggregation.interval(tally, alpha)
+    found = Standing(low - wide, high + wide, told.settled, driver=told.driver, against=told.against)
+    return found, LEVEL if noise.any() else 1.0

@@ -76,7 +76,8 @@ class Sums:
     expected to be of the label and to hold the word, give or take ``beyond_variance``. Words are no two alike:
     ``scale`` is how much the values of one differ, ``reach`` how far its mean may be off, both relative to others.
     ``placebo`` is what taking out any word like it does in a document that holds it (``placebo.py``), and is among what
-    is expected; ``tilt`` is by how much the rest of that, a document, may be wrong for all words alike.
+    is expected, give or take ``placebo_error``; ``tilt`` is by how much the rest of what is expected, a document, may
+    be wrong for all words alike.
     """
 
     documents: NDArray[np.int64]
@@ -90,6 +91,7 @@ class Sums:
     scale: Floats
     reach: Floats
     placebo: Floats
+    placebo_error: Floats
     tilt: Floats
 
     @classmethod
@@ -98,7 +100,8 @@ class Sums:
         nothing = np.zeros(len(documents))
         alike = np.ones(len(documents))
         return cls(
-            documents, tested, total, squares, nothing, nothing, nothing, nothing, alike, alike, nothing, nothing
+            *(documents, tested, total, squares, nothing, nothing, nothing, nothing, alike, alike),
+            *(nothing, nothing, nothing),
         )
 
     def of(self, words: NDArray[np.intp]) -> Sums:
