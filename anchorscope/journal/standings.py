@@ -19,6 +19,7 @@ from anchorscope.journal.reader import RunReader
 from anchorscope.scoring import bounds
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import AGGREGATIONS
+from anchorscope.scoring.aggregations import aggregation as named_aggregation
 from anchorscope.scoring.forecasts import (
     LEVEL,
     LabelForecast,
@@ -126,10 +127,12 @@ class Standings:
         return Standing(*aggregation.interval(self.tally, self._alpha), settled=settled)
 
     def _scanned(self, aggregation: Aggregation) -> tuple[Standing, float]:
-        """Within bounds; graded values also with the noise of measuring, and with drivers."""
-        bounded = self._bounded(aggregation)
+        """Within bounds; graded values also with the noise of measuring, and with drivers if the run has a placebo (one
+        that counts anchors learns none)."""
+        told = self._bounded(aggregation)
         if self.is_race or not aggregation.is_graded or not aggregation.can_race:
-            return bounded, 1.0
-        forecasts = self.forecasts(aggregation)
-        told = forecast_standing(forecasts, np.arange(len(forecasts)), bounded.settled, self.tally)
+            return told, 1.0
+        if named_aggregation(self._settings.aggregation).is_graded:
+            forecasts = self.forecasts(aggregation)
+            told = forecast_standing(forecasts, np.arange(len(forecasts)), told.settled, self.tally)
         return scan_standing(told, self._sums, self.tally, aggregation, alpha=self._alpha)
