@@ -230,10 +230,10 @@ def page(path: Path) -> str:
         f"`python -m benchmarks.calibration` (commit {found['commit'][:9]}, seeds from 0 on, one a run, documents "
         f"drawn anew for each): what the default states of the {K} words that it shows when it stops by itself, and "
         "what is true of them. *Exact* is the share of words that were tested wherever they stand: they have no "
-        "interval. Of the others, 90% intervals are to *cover* the known total in 85 to 95%. Memberships are to be right within "
-        f".05; *members* are the shown words no worse than the one with the {K}th greatest known total. *True regret* "
-        "is what the shown list lacks of the best one. It is greater than the stated one where words with a great "
-        "total are no drivers, and so stand below others. A share of n words is known to about 1 / sqrt(n): 200 runs "
+        "interval. Of the others, 90% intervals are to *cover* the known total in 85 to 95%. Memberships are to be "
+        f"right within .05; *members* are the shown words no worse than the one with the {K}th greatest known total. "
+        "*True regret* is what the shown list lacks of the best one. It is greater than the stated one where words "
+        "with a great total are no drivers, and so stand below others. A share of n words is known to about 1 / sqrt(n): 200 runs "
         f"are {2 * 200 * K:,} words, not independent of each other within a run.",
         _table(found["rows"], names),
         "Models that go by nothing: how many runs name a driver, which is to be at most 5%. The band is where the rate "
