@@ -233,8 +233,7 @@ def page(path: Path) -> str:
         "interval. Of the others, 90% intervals are to *cover* the known total in 85 to 95%. Memberships are to be "
         f"right within .05; *members* are the shown words no worse than the one with the {K}th greatest known total. "
         "*True regret* is what the shown list lacks of the best one. It is greater than the stated one where words "
-        "with a great total are no drivers, and so stand below others. A share of n words is known to about 1 / sqrt(n): 200 runs "
-        f"are {2 * 200 * K:,} words, not independent of each other within a run.",
+        "with a great total are no drivers, and so stand below others.",
         _table(found["rows"], names),
         "Models that go by nothing: how many runs name a driver, which is to be at most 5%. The band is where the rate "
         "lies in 19 of 20 such studies (Wilson).",
