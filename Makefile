@@ -38,14 +38,14 @@ bench: .venv/test.installed
 	env -u OMP_NUM_THREADS $(BIN)/python -m benchmarks.first_answer
 
 # docs/yardsticks.md: rows that are missing are made, then the page. Hours on one core; it may be stopped, and goes on.
-# ENCODERS=FOLDER (python -m benchmarks.classifiers) adds the small encoder.
+# ENCODERS=FOLDER (python -m benchmarks.classifiers) adds the encoders.
 ENCODERS ?=
 REAL := $(if $(DATA),--data $(DATA),--tasks rotten-tomatoes demo)
 yardsticks: export OMP_NUM_THREADS := 1
 yardsticks: .venv/test.installed
 	$(BIN)/python -c 'import shapiq' 2>/dev/null || $(BIN)/pip install -q -c constraints.txt shapiq==1.4.1
 	$(BIN)/python -m benchmarks.planting $(REAL)
-	$(if $(ENCODERS),$(BIN)/python -m benchmarks.yardsticks $(REAL) --models small --encoders $(ENCODERS))
+	$(if $(ENCODERS),$(BIN)/python -m benchmarks.yardsticks $(REAL) --models small large --encoders $(ENCODERS))
 	$(BIN)/python -m benchmarks.yardsticks $(REAL) --models linear rule planted --roar
 
 # The table of docs/reliability.md: some hours on two cores; the full disk needs root, as a file system is mounted.

@@ -2,7 +2,8 @@
 
 TASK / linear    logistic regression on the task's words (the demo: its own classifier)
 TASK / planted   the same, trained on texts with shortcuts planted in them (``evaluation/shortcuts.py``)
-TASK / small     a fine-tuned encoder, read from --models (``benchmarks/classifiers.py``)
+TASK / small     a fine-tuned encoder, read from --encoders (``benchmarks/classifiers.py``)
+TASK / large     the same of BERT-base's size
 RULE / rule      a rule with a known answer (``evaluation/known_answers.py``)
 """
 
@@ -28,7 +29,8 @@ from benchmarks import classifiers, tasks
 
 N_DOCUMENTS = 1000
 TASKS = (*tasks.NAMES, "demo")
-MODELS = ("linear", "planted", "small", "rule")
+ENCODERS = ("small", "large")
+MODELS = ("linear", "planted", *ENCODERS, "rule")
 
 _PLANTED = (
     ("vorla", "teskin", "mubrek", "oldrav", "sintok", "pelhum"),
@@ -124,9 +126,9 @@ def task_rows(task: str, data: Path | None, n: int) -> tuple[list[tuple[str, str
 
 
 def _predictor(task: str, model: str, train: list[tuple[str, str]], models: Path | None, device: str) -> Predictor:
-    if model == "small":
-        assert models is not None, "--models says where the fine-tuned encoders are"
-        return Remembering(classifiers.classifier("small", tasks.Task(task, train, []), models, device))
+    if model in ENCODERS:
+        assert models is not None, "--encoders says where the fine-tuned encoders are"
+        return Remembering(classifiers.classifier(model, tasks.Task(task, train, []), models, device))
     if task == "demo":
         return as_predictor(demo.train(demo.Reviews([text for text, _ in train], [label for _, label in train])))
     return classifiers.train("linear", train)

@@ -20,6 +20,7 @@ def word_gradients(predictor: Any, text: str, label: str) -> dict[str, float]:
         predictor = predictor.inner
     model, tokenizer = predictor.model, _tokenizer(predictor)
     encoded = tokenizer(text, return_offsets_mapping=True, return_tensors="pt", truncation=True, max_length=512)
+    encoded = encoded.to(model.device)
     offsets = encoded.pop("offset_mapping")[0].tolist()
     inputs = model.get_input_embeddings()(encoded.pop("input_ids")).detach().requires_grad_()
     chance = model(inputs_embeds=inputs, **encoded).logits.softmax(dim=-1)[0, predictor.labels.index(label)]

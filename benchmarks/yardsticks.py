@@ -26,7 +26,7 @@ from rich.console import Console
 from anchorscope.evaluation.shortcuts import recall
 from anchorscope.evaluation.yardsticks import Yardsticks
 from benchmarks import yardsticks_page
-from benchmarks.arenas import MODELS, N_DOCUMENTS, TASKS, Arena, arena, pairs, task_rows
+from benchmarks.arenas import ENCODERS, MODELS, N_DOCUMENTS, TASKS, Arena, arena, pairs, task_rows
 from benchmarks.contenders import CONTENDERS, TORCH_ONLY, UNLIMITED, Documents, Lists, Metered, occlusion
 from benchmarks.retraining import accuracy_without
 from benchmarks.written import DATA, facts
@@ -123,7 +123,7 @@ def pieces(place: Arena, arguments: argparse.Namespace) -> Iterator[tuple[str, i
     """Oracles, then every contender with every number of calls, the first seeds first; own defaults last."""
     for name in ORACLES:
         yield name, OWN, 0, oracle(name)
-    contenders = {**CONTENDERS, **(TORCH_ONLY if place.model == "small" else {})}
+    contenders = {**CONTENDERS, **(TORCH_ONLY if place.model in ENCODERS else {})}
     chosen = [name for name in contenders if arguments.methods is None or name in arguments.methods]
     for seed, calls, name in product(range(arguments.seeds), arguments.calls, chosen):
         yield name, calls, seed, _plain(contenders[name])

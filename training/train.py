@@ -98,7 +98,7 @@ RECIPES = {
 
 
 @dataclass
-class RunningSums:
+class Progress:
     """The record of a training: the loss now and then and the clock, with the model so far on disk."""
 
     recipe: Recipe
@@ -211,7 +211,7 @@ def main() -> None:
     if not (data / "lengths.npy").exists():
         prepare(arguments.corpus, data, processes=os.cpu_count() or 1)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    progress = RunningSums(recipe, data, arguments.out / arguments.recipe)
+    progress = Progress(recipe, data, arguments.out / arguments.recipe)
     model = train(recipe, data, device, progress.note)
     lines = read_lines(arguments.corpus / "heldout.txt.xz")[: arguments.held_out_lines]
     vocabulary = Vocabulary.read(data / "vocab.txt")
