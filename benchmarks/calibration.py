@@ -26,8 +26,9 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,8 @@ from anchorscope.text.read import read_texts
 from benchmarks import classifiers, tasks, written
 
 Rows = NDArray[np.float64]
+T = TypeVar("T")
+_job: Callable[[int], Any]
 SLACK = 1e-4
 """Values are rounded to six digits, so totals are off by a little."""
 
@@ -119,24 +122,42 @@ def totals(model: Remembering, texts: Sequence[str]) -> list[dict[str, float]]:
     return found
 
 
-def compared(model: Remembering, texts: Sequence[str], n: int, runs: int, further: dict[str, Any]) -> dict[str, Any]:
+def each(job: Callable[[int], T], n: int, workers: int) -> list[T]:
+    """The answers of a job for 0 to n - 1, from forked processes, which have all that is in memory."""
+    global _job
+    if workers == 1:
+        return [job(number) for number in range(n)]
+    _job = job
+    with get_context("fork").Pool(workers) as pool:
+        return pool.map(_do, range(n), chunksize=4)
+
+
+def _do(number: int) -> Any:
+    return _job(number)
+
+
+def compared(
+    model: Remembering, texts: Sequence[str], n: int, further: dict[str, Any], runs: int, workers: int
+) -> dict[str, Any]:
     """What is stated and what is true, over runs with documents of their own, and both labels."""
-    rows: list[tuple[float, ...]] = []
-    tests = []
-    for seed in range(runs):
+
+    def run(seed: int) -> tuple[list[tuple[float, ...]], int]:
         chosen = np.random.default_rng(seed).choice(len(texts), min(n, len(texts)), replace=False)
         some = [texts[number] for number in chosen]
         truth = totals(model, some)
+        rows = []
         # All words that rank first by score, drivers or not.
         result = Explainer(model, labels=model.labels, top_k=K, random_state=seed, settings=further).explain(some)
-        tests.append(result.cost.tests)
         for label, name in enumerate(model.labels):
             explanation = result.explanations[name]
             if len(truth[label]) > K and explanation.terms:
                 rows.append(_row(explanation, truth[label]))
+        return rows, result.cost.tests
+
+    found = each(run, runs, workers)
     names = ("exact", "covered", "membership", "members", "regret", "true regret", "drivers")
-    means = np.nanmean(np.array(rows), axis=0).tolist()
-    return {"runs": runs, **dict(zip(names, means)), "tests": float(np.mean(tests))}
+    means = np.nanmean(np.array([row for rows, _ in found for row in rows]), axis=0).tolist()
+    return {"runs": runs, **dict(zip(names, means)), "tests": float(np.mean([tests for _, tests in found]))}
 
 
 def _row(explanation: Any, truth: dict[str, float]) -> tuple[float, ...]:
@@ -186,17 +207,21 @@ def named(kind: str, texts: Sequence[str], seed: int) -> int:
     return sum(term.driver for one in result.explanations.values() for term in one.terms)
 
 
-def null_rows(n_runs: int, sizes: Sequence[int], done: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def null_rows(
+    n_runs: int, sizes: Sequence[int], done: Sequence[dict[str, Any]], workers: int
+) -> Iterator[dict[str, Any]]:
     """The share of runs with a driver, for every null model and size that is not done."""
     known = {(row["null model"], row["documents"]) for row in done}
     texts = reviews(0)[1].texts
     for kind, size in ((kind, size) for size in sizes for kind in NULLS):
         if not n_runs or (kind, size) in known:
             continue
-        found = []
-        for seed in range(n_runs):
+
+        def run(seed: int, kind: str = kind, size: int = size) -> int:
             chosen = np.random.default_rng(seed).choice(len(texts), size, replace=False)
-            found.append(named(kind, [texts[i] for i in chosen], seed))
+            return named(kind, [texts[i] for i in chosen], seed)
+
+        found = each(run, n_runs, workers)
         yield {
             "null model": kind,
             "documents": size,
@@ -218,7 +243,10 @@ def task_rows(arguments: argparse.Namespace, done: Sequence[dict[str, Any]]) -> 
                 for n in arguments.documents:
                     row = {"task": name, "model": kind, "variant": variant, "documents": n}
                     if tuple(row.values()) not in known and variant in (arguments.variants or [variant]):
-                        yield {**row, **compared(remembering, task.texts, n, arguments.runs, further)}
+                        yield {
+                            **row,
+                            **compared(remembering, task.texts, n, further, arguments.runs, arguments.workers),
+                        }
 
 
 def page(path: Path) -> str:
@@ -280,6 +308,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--nulls", type=int, default=200)
     parser.add_argument("--null-documents", nargs="+", type=int, default=[100])
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--add", action="store_true", help="keep the rows that are written already")
     parser.add_argument("--out", type=Path)
@@ -292,7 +321,7 @@ def main() -> None:
         print(", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{v}" for k, v in row.items()), flush=True)
         rows.append(row)
         written.write("calibration", arguments, rows, nulls=nulls)
-    for row in null_rows(arguments.nulls, arguments.null_documents, nulls):
+    for row in null_rows(arguments.nulls, arguments.null_documents, nulls, arguments.workers):
         print(", ".join(f"{k} {v}" for k, v in row.items()), flush=True)
         nulls.append(row)
         written.write("calibration", arguments, rows, nulls=nulls)
