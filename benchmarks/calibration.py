@@ -243,7 +243,8 @@ def task_rows(arguments: argparse.Namespace, done: Sequence[dict[str, Any]]) -> 
                 for n in arguments.documents:
                     row = {"task": name, "model": kind, "variant": variant, "documents": n}
                     if tuple(row.values()) not in known and variant in (arguments.variants or [variant]):
-                        yield {
+                        found = compared(remembering, task.texts, n, further, arguments.runs, arguments.workers)
+                        yield {**row, **found}
                             **row,
                             **compared(remembering, task.texts, n, further, arguments.runs, arguments.workers),
                         }
