@@ -245,9 +245,6 @@ def task_rows(arguments: argparse.Namespace, done: Sequence[dict[str, Any]]) -> 
                     if tuple(row.values()) not in known and variant in (arguments.variants or [variant]):
                         found = compared(remembering, task.texts, n, further, arguments.runs, arguments.workers)
                         yield {**row, **found}
-                            **row,
-                            **compared(remembering, task.texts, n, further, arguments.runs, arguments.workers),
-                        }
 
 
 def page(path: Path) -> str:
