@@ -39,3 +39,17 @@ def test_without_a_survey_nothing_is_known() -> None:
     mean, covariance = fit(np.empty((0, 4)), np.empty(0))
     assert mean.tolist() == [0.0] * 4
     assert (np.diag(covariance) == PRIOR**2).all()
+
+
+def test_what_is_unlike_the_survey_is_uncertain() -> None:
+    """A term of eight words in a document, where the survey has one to three; and the more is surveyed, the less."""
+    noise = np.random.default_rng(2).normal(0, 0.2, 400)
+
+    def deviation(n: int, n_words: float) -> float:
+        x, _ = survey(n)
+        _, covariance = fit(x, noise[:n])
+        asked = features(np.array([0.6]), np.array([n_words]), np.array([4 * n_words]))[0]
+        return float(np.sqrt(asked @ covariance @ asked))
+
+    assert deviation(60, 8.0) > 2 * deviation(60, 2.0)
+    assert deviation(400, 8.0) < deviation(60, 8.0)
