@@ -26,7 +26,8 @@ from anchorscope import registry
 from anchorscope.cli import main, make_parsers
 from anchorscope.result import json_schema
 from anchorscope.scoring.aggregations import AGGREGATIONS
-from anchorscope.settings import _NAMED, PLUGS, PRESETS, Settings
+from anchorscope.settings import PLUGS, PRESETS, Settings
+from anchorscope.settings.choices import _NAMED
 
 ROOT = Path(__file__).parent.parent
 PYTHON = [sys.executable, "-m", "anchorscope.cli"]
@@ -495,7 +496,8 @@ def refused(done: Outcome, says: str) -> None:
         (("docs.csv", "--max-samples", "9"), "--max-samples belongs to perturbed texts"),
         (("docs.csv", "--omega", "0.2"), "--omega says how far --tau-tilde goes"),
         (("docs.csv", "--strategy", "scan", "--regret", "0.1"), "--regret says when a race ends"),
-        (("docs.csv", "--perturbator", "corpus"), "occlusion only leaves them out: name none"),
+        (("docs.csv", "--perturbator", "corpus"), "occlusion only leaves them out: leave --perturbator out"),
+        (("docs.csv", "--preset", "banzhaf", "--perturbator", "none"), "name one (corpus, embedded, "),
         (("docs.csv", "--score", "occlusion", "--aggregation", "sq"), "'sq' counts anchors, and --score occlusion"),
         (("docs.csv", "--aggregation", "totla"), "did you mean 'total'"),
         (("docs.csv", "--score", "banzaf"), "did you mean 'banzhaf'"),

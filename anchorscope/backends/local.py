@@ -17,10 +17,10 @@ from threading import Thread
 from time import sleep
 from typing import Any
 
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import batches
+from anchorscope.asking.budget import check_workers
 from anchorscope.errors import AnchorscopeError, InputError
 from anchorscope.local_scores.metered import MeteredScore, affordable
-from anchorscope.settings import check_workers
 from anchorscope.types import Backend, Cost, Measurements, Unit
 
 

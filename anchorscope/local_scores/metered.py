@@ -50,6 +50,7 @@ class MeteredScore:
     def _metered(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
         """All rows of some units, or none of them where the calls run out."""
         before = self._meter.sent
+        tokens = self._meter.tokens
         self._meter.allow(max_calls)
         try:
             found, cost = self._score.measure(units)
@@ -57,7 +58,8 @@ class MeteredScore:
             found, cost = Measurements.join(()), Cost()
         finally:
             self._meter.allow(inf)
-        return found, replace(cost, predictor_texts=self._meter.sent - before)
+        asked = self._meter.sent - before
+        return found, replace(cost, predictor_texts=asked, predictor_tokens=self._meter.tokens - tokens)
 
     def _in_groups(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
         parts = []

@@ -50,9 +50,11 @@ def fit(x: Floats, value: Floats) -> tuple[Floats, Floats]:
     mean = np.zeros(N_FEATURES)
     covariance: Floats = np.diag(PRIOR**2).copy()
     weight = np.ones(len(value))
+    # Iteratively reweighted least squares (Huber 1964, Holland and Welsch 1977): a row beyond ``far`` counts far / off.
     for _ in range(HUBER_STEPS if len(value) else 0):
         off = value - x @ mean
         noise = float(weight @ off**2 / weight.sum()) + FLOOR
+        # The posterior of four coefficients, (4, 4): the prior keeps it solvable where all documents are alike.
         weighted = weight[:, None] * x
         covariance[:] = np.linalg.inv(x.T @ weighted / noise + np.diag(PRIOR**-2.0))
         mean = covariance @ (weighted.T @ value) / noise

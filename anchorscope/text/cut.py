@@ -6,7 +6,7 @@ whole numbers, by which equal words are found (a hash table in numpy, by sorting
 numbers mix into the same one as another word's, stand for themselves. All other texts are cut one by one.
 
 A term may take up several words that stand together (``rule.py``): they become one, and it is kept where the first of
-them stands and how many they are.
+them stands and how many they are. The words of a pair of texts are marked by their side (``pairs.py``).
 
 >>> found = cut(["So good, so", "Don't!!!"])
 >>> [found.words[number] for number in found.numbers], found.sizes.tolist()
@@ -25,7 +25,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.text.ragged import ranges
+from anchorscope.text.pairs import SEPARATOR, marked
 from anchorscope.text.rule import (
     APOSTROPHE,
     KIND_OF_BYTE,
@@ -101,11 +101,11 @@ def _cut_one_by_one(texts: Sequence[str], merged: bool) -> Cut:
     for text in texts:
         together = sorted([*compounds(text), *segments(text)]) if merged else []
         if not together:
-            rows.append(words_in(text))
+            rows.append(_by_side(words_in(text)))
             n_words.append(np.ones(len(rows[-1]), np.int64))
             continue
         starts, ends, sizes = _merged(*word_spans(text), together)
-        rows.append([text[start:end] for start, end in zip(starts.tolist(), ends.tolist())])
+        rows.append(_by_side([text[start:end] for start, end in zip(starts.tolist(), ends.tolist())]))
         n_words.append(sizes)
     words = list(chain.from_iterable(rows))
     of_texts = np.array([len(row) for row in rows], np.int64)
@@ -113,8 +113,13 @@ def _cut_one_by_one(texts: Sequence[str], merged: bool) -> Cut:
     return Cut(words, np.arange(len(words)), of_texts, _first(joined, of_texts), joined)
 
 
+def _by_side(words: list[str]) -> list[str]:
+    return marked(words) if SEPARATOR in words else words
+
+
 def _cut_western(texts: Sequence[str], merged: bool) -> Cut:
     """The words of texts that are nothing but western letters, space and common signs; most of them once."""
+    # One text, a line end between two of them, which is a gap: no word reaches over it.
     joined = "".join([f"{text}\n" for text in texts])
     letters = joined.encode(WESTERN_ENCODING)
     starts, ends = _bounds(np.frombuffer(letters.translate(KIND_OF_BYTE), np.uint8))
@@ -130,6 +135,7 @@ def _cut_western(texts: Sequence[str], merged: bool) -> Cut:
 
 def _first(n_words: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where each word stands in its text, counted in plain words."""
+    # Plain words before each word, over all texts; less those before its own text.
     before = np.cumsum(n_words) - n_words
     begins = np.cumsum(sizes) - sizes
     is_there = sizes > 0
@@ -142,10 +148,13 @@ def _merged(starts: Places, ends: Places, together: Sequence[tuple[int, int]]) -
     Places that overlap go to the one that begins first.
     """
     begins, stops = np.array([*together], np.intp).reshape(-1, 2).T
+    # Words in the order of the text: the first that ends behind the beginning of a place, and the first that starts
+    # at or behind its end. A place that begins inside the one before it loses what that one has.
     first = np.searchsorted(ends, begins, side="right")
     last = np.maximum.accumulate(np.searchsorted(starts, stops))
     first[1:] = np.maximum(first[1:], last[:-1])
     is_first = np.ones(len(starts), bool)
+    # All words of a place but its first are merged into it.
     is_first[ranges(first + 1, np.maximum(last - first - 1, 0))] = False
     kept = np.flatnonzero(is_first)
     after = np.append(kept[1:], len(starts))
@@ -176,6 +185,7 @@ def _distinct(
     # A word of up to sixteen letters is two such numbers, the bytes beyond its end masked out.
     first = eights[starts] & _FIRST_BYTES[np.minimum(lengths, HALF)]
     second = eights[np.minimum(starts + HALF, len(letters))] & _FIRST_BYTES[np.clip(lengths - HALF, 0, HALF)]
+    # Fibonacci hashing: the multiplication spreads what differs in few bits over all of them.
     mixed = (first ^ (first >> np.uint64(29))) * FACTOR + second
     # Sorted by the mixture, equal words stand together; the first of each group is its example.
     order = np.argsort(mixed)
@@ -192,3 +202,13 @@ def _distinct(
 
 
 _FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(HALF + 1)], np.uint64)
+
+
+def ranges(starts: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The numbers from each start on, as many as its length says: where some of the rows stand.
+
+    >>> ranges(np.array([10, 20]), np.array([3, 2])).tolist()
+    [10, 11, 12, 20, 21]
+    """
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))

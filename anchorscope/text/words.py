@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import UnknownNameError
+from anchorscope.text.pairs import MARKS
 from anchorscope.text.rule import are_one, key_of, pieces
 from anchorscope.types import Words
 
@@ -73,13 +74,8 @@ def spans(words: Words) -> list[tuple[int, int]]:
     return found
 
 
-def term(word: str) -> str | None:
-    """The key of a plain word; None for what is neither letter, digit nor emoji.
-
-    >>> term("DON’T"), term("Straße"), term("…")
-    ("don't", 'strasse', None)
-    """
-    return key_of(word)
+term = key_of
+"""The key of a plain word; None for what is neither letter, digit nor emoji."""
 
 
 def terms(words: Words) -> tuple[str | None, ...]:
@@ -126,10 +122,11 @@ def removals(text: str, positions: Sequence[Sequence[int]]) -> list[str]:
     """
     words = split(text)
     ends = [end for _, end in spans(words)]
+    last = len(ends) - 1
     found = []
     for places in positions:
         place = places[0] if len(places) == 1 else 0
-        if place > 0 and words.gaps[place] and words.gaps[place + 1] and place + 1 < len(words):
+        if place > 0 and words.gaps[place] and words.gaps[place + 1] and place < last:
             # As most are: a word inside the text with a gap on either side goes with the gap before it.
             found.append(text[: ends[place - 1]] + text[ends[place] :])
         else:
@@ -201,7 +198,7 @@ def clean_tweet(text: str) -> str:
 
 @lru_cache
 def stop_words(name: str) -> frozenset[str]:
-    """The terms of a list of English words that are never candidates.
+    """The terms of a list of English words that are never candidates, on either side of a pair.
 
     >>> sorted(stop_words("nltk") - stop_words("short"))[:4]
     ['above', 'after', 'again', 'against']
@@ -211,7 +208,8 @@ def stop_words(name: str) -> frozenset[str]:
     if name == "none":
         return frozenset()
     lines = resources.files("anchorscope.text").joinpath("stop_words", f"{name}.txt").read_text("utf-8").split()
-    return frozenset(filter(None, map(term, lines)))
+    terms = [*filter(None, map(term, lines))]
+    return frozenset(mark + word for mark in ("", *MARKS) for word in terms)
 
 
 def function_words() -> frozenset[str]:
