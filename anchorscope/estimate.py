@@ -100,9 +100,7 @@ class Estimate:
             ("documents", self.documents, ""),
             ("candidate terms", self.terms, ""),
             ("tests", self.occurrences, "at most: all labels, no filter, no race won early"),
-            ("samples", self.samples, f"{'at most' if self.at_most else 'expected'}, from simulated tests"),
-            ("texts for the model", self.predictor_texts, "the documents and the samples"),
-            ("perturbator passes", self.perturbator_passes, ""),
+            *self._asked(),
         ]
         lines = [f"{name:20}{number:>14,}  {remark}".rstrip() for name, number, remark in rows]
         total = timedelta(seconds=round(self.seconds))
@@ -115,6 +113,20 @@ class Estimate:
             lines.append(f"{'price':20}{self.price:>14,.2f}  {remark}")
         measured = f"Times are measured on one text to warm up and one batch of {self.measured_on} texts"
         return "\n".join([*lines, f"{measured}; large batches are often faster."])
+
+    def _asked(self) -> list[tuple[str, int, str]]:
+        """The texts for the model, and what they come from: samples, or documents without a term."""
+        if not self.samples:
+            is_one_each = self.predictor_texts == self.documents + self.occurrences
+            remark = "the documents, and " + (
+                "for each test one without the term" if is_one_each else "those of the score"
+            )
+            return [("texts for the model", self.predictor_texts, remark)]
+        return [
+            ("samples", self.samples, f"{'at most' if self.at_most else 'expected'}, from simulated tests"),
+            ("texts for the model", self.predictor_texts, "the documents and the samples"),
+            ("perturbator passes", self.perturbator_passes, ""),
+        ]
 
 
 def estimate(
@@ -137,27 +149,27 @@ def estimate(
     n_tested = int((sizes > 0).sum())
     words = LazyWords(texts)
     some = words[:BATCH]
-    n_samples, n_passes, a_pass = len(candidates.occurrence_term), 0, 0.0
-    if perturbator is None:
-        n_samples = round(n_samples if n_tested == 0 else _calls(predictor, settings, texts, sizes))
-    else:
+    n_tests = len(candidates.occurrence_term)
+    n_samples, n_passes, a_pass = 0, 0, 0.0
+    if perturbator is not None:
         fitted = perturbator.fit(words)
         n_words = sum(map(len, some)) / len(some)
         n_samples = round(n_tested * samples_a_document(settings, n_tests=round(sizes.sum() / n_tested)))
         n_passes = round(_passes(settings, n_tested, n_samples, n_words, fitted.knows_originals))
         a_pass = _seconds_a_text(partial(_propose, fitted), some)
-    n_texts = len(chosen) + n_samples
+    n_changed = n_samples if perturbator is not None else round(_calls(predictor, settings, texts, sizes))
+    n_texts = len(chosen) + n_changed
     a_text = _seconds_a_text(predictor.predict, texts[:BATCH])
     return Estimate(
         documents=len(chosen),
         terms=len(candidates.terms),
-        occurrences=len(candidates.occurrence_term),
+        occurrences=n_tests,
         samples=n_samples,
         predictor_texts=n_texts,
         perturbator_passes=n_passes,
         predictor_seconds=a_text * n_texts / workers,
         perturbator_seconds=a_pass * n_passes / workers,
-        own_seconds=OWN_SECONDS * n_samples / workers,
+        own_seconds=OWN_SECONDS * n_changed / workers,
         measured_on=len(some),
         at_most=settings.strategy == "race",
         price_per_1000=price_per_1000,
@@ -197,6 +209,8 @@ def _calls(predictor: Predictor, settings: Settings, texts: Sequence[str], sizes
     if not score.shares_calls:
         return float(sizes.sum())
     tested = np.flatnonzero(sizes)
+    if not len(tested):
+        return 0.0
     some = [score.calls(Unit(0, texts[number], 0, ((0,),), (1.0,))) for number in tested[:LOOKED_AT].tolist()]
     return float(np.mean(some)) * len(tested)
 

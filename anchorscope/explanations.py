@@ -126,8 +126,12 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
         if robust is not None and robust > ROBUST_SHARE * n_documents:
             return f"No word drives {name!r}: nearly all of its documents are predicted so whatever is replaced."
         if n_documents < FEW_DOCUMENTS:
-            return f"Only {n_documents} documents are predicted {name!r}: too few to tell any word apart."
+            return f"Only {_few(n_documents)} predicted {name!r}: too few to tell any word apart."
         return f"No word is told apart from any other for {name!r} after {n_tested} tests."
     if n_documents < FEW_DOCUMENTS:
-        return f"Only {n_documents} documents are predicted {name!r}: too few to say much."
+        return f"Only {_few(n_documents)} predicted {name!r}: too few to say much."
     return None
+
+
+def _few(n_documents: int) -> str:
+    return "1 document is" if n_documents == 1 else f"{n_documents} documents are"

@@ -1,16 +1,18 @@
 """The loop of a run: plan a round, have it measured, write it down, count it, say what is known.
 
-A round that the calls left do not suffice for is measured as far as they do, and ends the run. A run that goes on with
-more measures the rest of it first, and ends as if there had been enough at once. Closed rounds of a journal are planned
-again (planning is a pure function of what was counted) and their measurements are read instead of made. The loop knows
-no screen and no files but the journal.
+A round that the calls or the seconds left do not suffice for is measured as far as they do, and ends the run. Where
+time is limited a round is measured in pieces, each of which is to take a share of what is left; when time is up in one
+of them all the same, that piece is lost. A run that goes on with more measures the rest of the round first, and ends as
+if there had been enough at once. Closed rounds of a journal are planned again (planning is a pure function of what was
+counted) and their measurements are read instead of made. The loop knows no screen and no files but the journal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf, isfinite
 from pathlib import Path
 from time import monotonic
 
@@ -32,7 +34,10 @@ from anchorscope.planning.plan import Round, Strategy
 from anchorscope.sampling.engine import Engine
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.settings import Settings
-from anchorscope.types import Backend, Cost, Measurements, Perturbator, Snapshot
+from anchorscope.types import Backend, Cost, Measurements, Perturbator, Snapshot, Unit
+
+TIME_SHARE = 0.25
+"""The share of the time left that a piece of a round is to take."""
 
 
 class Clock:
@@ -86,6 +91,7 @@ class Loop:
         self._ledger = Ledger(collection, self._strategy, settings.empty_anchor_rule)
         self._closed = parts.journal.closed_rounds() if parts.journal else {}
         self._n_measured = 0
+        self._pace = inf  # seconds that a unit took in the last piece
         self._is_short = False  # whether the last round could not be afforded in full
 
     def snapshots(self) -> Iterator[Snapshot]:
@@ -166,9 +172,15 @@ class Loop:
         parts = self._parts
         meter = parts.predictor.meter
         before = meter.sent
+        begun = monotonic()
         left = parts.budget.calls_left(cost)
+        seconds = parts.budget.seconds_left(cost + self._clock.running())
+        units = self._in_time(round_.units, seconds)
+        meter.end_in(seconds)
         try:
-            return self._backend.measure(round_.units, left)
+            found = self._backend.measure(units, left)
+            self._pace = max(monotonic() - begun, 1e-9) / len(units)
+            return found
         except ModelError as error:
             meter.allow(max(0.0, left - (meter.sent - before)))
             unit = unit_of(error.text, round_.units, parts.predictor, parts.perturbator, parts.settings)
@@ -176,6 +188,14 @@ class Loop:
                 raise
             key = self._collection.documents[unit.document].key
             raise about(error, f"a changed text of document {key}") from error.__cause__
+        finally:
+            meter.end_in(inf)
+
+    def _in_time(self, units: Sequence[Unit], seconds: float) -> Sequence[Unit]:
+        """As many of the first units as take a share of the time left, by the pace of the last ones; one at least."""
+        if not isfinite(seconds):
+            return units
+        return units[: max(1, int(min(len(units), seconds * TIME_SHARE / self._pace)))]
 
     def _write_evidence(self, shown: Snapshot) -> None:
         """Write down what a report shows besides counts, as far as the calls left suffice."""
@@ -187,11 +207,13 @@ class Loop:
                 self._collection, self._ledger, shown, by_value=not self._score.tests_anchors
             )
             journal.write_texts(texts)
-        if self._parts.budget.is_spent(self._cost):
+        budget = self._parts.budget
+        if budget.is_spent(self._cost + self._clock.running()):
             return
         meter = self._parts.predictor.meter
         before = Cost(predictor_texts=-meter.sent, predictor_tokens=-meter.tokens)
-        meter.allow(self._parts.budget.calls_left(self._cost))
+        meter.allow(budget.calls_left(self._cost))
+        meter.end_in(budget.seconds_left(self._cost + self._clock.running()))
         with suppress(CallsSpentError):
             curves = evidence.aopc_curves(self._parts.predictor, self._collection, shown, settings)
             journal.begin({"aopc": curves})
@@ -199,7 +221,8 @@ class Loop:
                 rows = self._samples(shown)
                 journal.write_evidence(rows if self._parts.keep_texts else evidence.without_texts(rows))
             journal.begin({"evidence": self._n_measured})
-        meter.allow(np.inf)
+        meter.allow(inf)
+        meter.end_in(inf)
         self._cost += before + Cost(predictor_texts=meter.sent, predictor_tokens=meter.tokens)
 
     def _samples(self, shown: Snapshot) -> list[evidence.Row]:

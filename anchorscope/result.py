@@ -134,7 +134,8 @@ class Result:
         return registry.resolve("drawing", "figure")(self.explanations, level=self.interval_level)
 
     def _repr_html_(self) -> str:
-        drawn: str = registry.resolve("drawing", "html")(self.explanations, level=self.interval_level)
+        draw = registry.resolve("drawing", "html")
+        drawn: str = draw(self.explanations, level=self.interval_level, documents=self.documents)
         return drawn
 
 

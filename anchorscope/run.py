@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import version
 from itertools import pairwise
+from math import inf, isfinite
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from anchorscope import registry
 from anchorscope.asking.answers import answers_in_batches, brief, shortened
-from anchorscope.asking.budget import Budget, CallsSpentError, check_workers
+from anchorscope.asking.budget import Budget, CallsSpentError, TimeUpError, check_workers
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
@@ -50,6 +51,9 @@ from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, S
 
 PREDICTED_AT_ONCE = 8192
 """The predictions of so many documents are written down together, before those of the next."""
+
+PREDICTED_IN_TIME = 256
+"""So many, where time is limited: what was asked when it is up is lost."""
 
 PROBE = 2
 """Documents that the model is asked about before all others."""
@@ -197,7 +201,7 @@ class Run:
         tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
         self._refuse_small_budget(tested, len(chosen), journal)
         sampled = np.sort(np.argsort(priority[drawn])[:SURROGATE_DOCUMENTS])
-        predictions, rows = self._predictions(chosen, sampled, journal, known)
+        predictions, rows = self._predictions(chosen, sampled, journal, known, clock)
         collection = collect(
             chosen,
             labels,
@@ -275,7 +279,12 @@ class Run:
         refuse_small_budget(score, texts, n_predicted, self._budget.max_model_calls)
 
     def _predictions(
-        self, chosen: Sequence[Document], sampled: NDArray[np.intp], journal: Journal | None, before: Mapping[str, Any]
+        self,
+        chosen: Sequence[Document],
+        sampled: NDArray[np.intp],
+        journal: Journal | None,
+        before: Mapping[str, Any],
+        clock: Clock,
     ) -> tuple[Predictions, NDArray[np.float64]]:
         """What the model says of the documents; and of the sampled ones, all of its answer.
 
@@ -285,14 +294,16 @@ class Run:
         n_labels = len(self._predictor.labels)
         known = journal.read_predictions(len(chosen), n_labels) if journal else None
         start = 0 if known is None else len(known)
-        edges = sorted(
-            {start, min(start + PROBE, len(chosen)), *range(start, len(chosen), PREDICTED_AT_ONCE), len(chosen)}
-        )
+        at_once = PREDICTED_IN_TIME if isfinite(self._budget.max_seconds) else PREDICTED_AT_ONCE
+        edges = sorted({start, min(start + PROBE, len(chosen)), *range(start, len(chosen), at_once), len(chosen)})
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
         self._n_asked = self._predictor.n_probed + int(before.get("asked", 0))
         self._n_tokens = self._predictor.n_probed_tokens + int(before.get("tokens", 0))
         for begin, end in pairwise(edges):
-            rows = self._predicted(chosen[begin:end])
+            try:
+                rows = self._predicted(chosen[begin:end], clock)
+            except TimeUpError as error:
+                raise self._too_late(begin, len(chosen)) from error
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
                 journal.begin({"asked": self._n_asked, "tokens": self._n_tokens})
@@ -304,17 +315,20 @@ class Run:
         )
         return predictions, np.concatenate([rows for _, rows in pieces])
 
-    def _predicted(self, documents: Sequence[Document]) -> NDArray[np.float64]:
+    def _predicted(self, documents: Sequence[Document], clock: Clock) -> NDArray[np.float64]:
         """The model's answers about some documents; where it is at fault, the error names the document."""
         meter = self._predictor.meter
         before = meter.sent
         tokens = meter.tokens = getattr(self._predictor.predictor, "n_tokens", 0)
         meter.allow(max(0.0, self._budget.max_model_calls - self._n_asked))
+        meter.end_in(self._budget.seconds_left(self._choosing + clock.running()))
         try:
             return answers_in_batches(self._predictor, [document.text for document in documents], PREDICTED_AT_ONCE)
         except ModelError as error:
             keys = [document.key for document in documents if document.text == error.text]
             raise about(error, f"document {keys[0]}") if keys else error from error.__cause__
+        except TimeUpError:
+            raise
         except CallsSpentError as error:
             raise CallsSpentError(
                 f"--max-model-calls {self._budget.max_model_calls:g} ends before the model has said what it predicts "
@@ -322,8 +336,17 @@ class Run:
                 "--sample-documents."
             ) from error
         finally:
+            meter.end_in(inf)
             self._n_asked += meter.sent - before
             self._n_tokens += meter.tokens - tokens
+
+    def _too_late(self, n_known: int, n_documents: int) -> TimeUpError:
+        kept = " (with --out, --resume goes on from there)" if self._folder is None else "; --resume goes on from there"
+        return TimeUpError(
+            f"--max-seconds {self._budget.max_seconds:g} ends when the model has said what it predicts for {n_known} "
+            f"of the {n_documents} documents{kept}: allow more seconds, or explain a share of them with "
+            "--sample-documents."
+        )
 
     def _surrogate(
         self,

@@ -1,16 +1,22 @@
 """Is what is stated true? Intervals, memberships, regret and drivers of the default, against known totals.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.calibration [--data FOLDER] [--models FOLDER] [--seeds 10] [--nulls 200]
+    OMP_NUM_THREADS=1 python -m benchmarks.calibration [--data FOLDER] [--models FOLDER] [--runs 200] [--nulls 200]
 
-Every word is taken out of every document once, so the effects of all words are known; then the default runs with
-several seeds, and what it states of its 20 best words when it stops by itself is compared with them: how often the 90%
-interval holds the known total, the mean stated membership beside the share of true members, the stated regret beside
-the true one, and how many tests that took. The models are a classifier of each task, and variants of it: its labels
-alone, its logits times four (saturated), its logits shifted until a class has 5% of the documents, and everything
-tested. Null models say the same whatever a document means: a coin for each text, a hash, the number of words, the
-number of characters, a constant; the share of runs that name a driver is to be at most 5%.
+A run has documents of its own, drawn from those of its task, and a seed of its own. Every word is taken out of every
+document once, so the effects of all words are known; then the default runs, and what it states of its 20 best words
+when it stops by itself is compared with them: how often the 90% interval holds the known total, the mean stated
+membership beside the share of true members, the stated regret beside the true one, and how many tests that took. The
+models are a classifier of each task, and variants of it: its labels alone, its logits times four (saturated), its
+logits shifted until a class has 5% of the documents, and everything tested. Null models say the same whatever a
+document means: a coin for each text, a hash, the number of words, the number of characters, a constant; the share of
+runs that name a driver is to be at most 5%.
 
-Prints a line each, writes calibration.json, .csv and docs/calibration.md.
+An interval without a width is that of a word that was tested wherever it stands: it holds the total for certain, so
+such words are counted by themselves. A word whose total is that of the 20th is a member: where a model tells labels
+alone, dozens are.
+
+Prints a line each, writes calibration.json and .csv after each, and docs/calibration.md. Rows that are written already
+are not made again with --add.
 """
 
 from __future__ import annotations
@@ -20,8 +26,9 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +44,13 @@ from anchorscope.text.read import read_texts
 from benchmarks import classifiers, tasks, written
 
 Rows = NDArray[np.float64]
+T = TypeVar("T")
+_job: Callable[[int], Any]
 SLACK = 1e-4
 """Values are rounded to six digits, so totals are off by a little."""
+
+TIED = 1e-6
+"""Totals that differ by less are the same."""
 
 K = 20
 
@@ -110,34 +122,59 @@ def totals(model: Remembering, texts: Sequence[str]) -> list[dict[str, float]]:
     return found
 
 
-def compared(model: Remembering, texts: Sequence[str], seeds: int, further: dict[str, Any]) -> dict[str, float]:
-    """Means over seeds and labels of what is stated and what is true."""
-    truth = totals(model, texts)
-    rows: list[tuple[float, ...]] = []
-    tests = []
-    for seed in range(seeds):
+def each(job: Callable[[int], T], n: int, workers: int) -> list[T]:
+    """The answers of a job for 0 to n - 1, from forked processes, which have all that is in memory."""
+    global _job
+    if workers == 1:
+        return [job(number) for number in range(n)]
+    _job = job
+    with get_context("fork").Pool(workers) as pool:
+        return pool.map(_do, range(n), chunksize=4)
+
+
+def _do(number: int) -> Any:
+    return _job(number)
+
+
+def compared(
+    model: Remembering, texts: Sequence[str], n: int, further: dict[str, Any], runs: int, workers: int
+) -> dict[str, Any]:
+    """What is stated and what is true, over runs with documents of their own, and both labels."""
+
+    def run(seed: int) -> tuple[list[tuple[float, ...]], int]:
+        chosen = np.random.default_rng(seed).choice(len(texts), min(n, len(texts)), replace=False)
+        some = [texts[number] for number in chosen]
+        truth = totals(model, some)
+        rows = []
         # All words that rank first by score, drivers or not.
-        explainer = Explainer(model, labels=model.labels, top_k=K, random_state=seed, settings=further)
-        result = explainer.explain(list(texts))
-        tests.append(result.cost.tests)
+        result = Explainer(model, labels=model.labels, top_k=K, random_state=seed, settings=further).explain(some)
         for label, name in enumerate(model.labels):
             explanation = result.explanations[name]
             if len(truth[label]) > K and explanation.terms:
                 rows.append(_row(explanation, truth[label]))
-    names = ("covered", "membership", "members", "regret", "true regret", "drivers")
-    means = np.nanmean(np.array(rows), axis=0).tolist()
-    return {**dict(zip(names, means)), "tests": float(np.mean(tests))}
+        return rows, result.cost.tests
+
+    found = each(run, runs, workers)
+    names = ("exact", "covered", "membership", "members", "regret", "true regret", "drivers")
+    means = np.nanmean(np.array([row for rows, _ in found for row in rows]), axis=0).tolist()
+    return {"runs": runs, **dict(zip(names, means)), "tests": float(np.mean([tests for _, tests in found]))}
 
 
 def _row(explanation: Any, truth: dict[str, float]) -> tuple[float, ...]:
-    best = sorted(truth, key=lambda term: -truth[term])[:K]
-    worth = sum(truth[term] for term in best)
+    best = sorted(truth.values())[-K:]
+    worth = sum(best)
     shown = explanation.terms
-    covered = [low - SLACK <= truth[t.term] <= high + SLACK for t in shown for low, high in [t.interval]]
+    exact = [t.interval[0] == t.interval[1] for t in shown]
+    covered = [
+        t.interval[0] - SLACK <= truth[t.term] <= t.interval[1] + SLACK
+        for t, is_exact in zip(shown, exact)
+        if not is_exact
+    ]
     return (
-        float(np.mean(covered)),
+        float(np.mean(exact)),
+        float(np.mean(covered)) if covered else np.nan,
         float(np.mean([t.membership for t in shown])),
-        float(np.mean([t.term in best for t in shown])),
+        float(np.mean([truth[t.term] >= best[0] - TIED for t in shown])),
         float(explanation.regret),
         1 - sum(truth[t.term] for t in shown) / worth if worth > 0 else 0.0,
         float(np.mean([t.driver for t in shown])),
@@ -170,55 +207,78 @@ def named(kind: str, texts: Sequence[str], seed: int) -> int:
     return sum(term.driver for one in result.explanations.values() for term in one.terms)
 
 
-def null_rows(n_runs: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """The share of runs with a driver, for every null model and size."""
+def null_rows(
+    n_runs: int, sizes: Sequence[int], done: Sequence[dict[str, Any]], workers: int
+) -> Iterator[dict[str, Any]]:
+    """The share of runs with a driver, for every null model and size that is not done."""
+    known = {(row["null model"], row["documents"]) for row in done}
     texts = reviews(0)[1].texts
-    for size in sizes if n_runs else ():
-        for kind in NULLS:
-            found = []
-            for seed in range(n_runs):
-                chosen = np.random.default_rng(seed).choice(len(texts), size, replace=False)
-                found.append(named(kind, [texts[i] for i in chosen], seed))
-            yield {
-                "null model": kind,
-                "documents": size,
-                "runs": n_runs,
-                "with a driver": sum(n > 0 for n in found),
-                "drivers": sum(found),
-            }
+    for kind, size in ((kind, size) for size in sizes for kind in NULLS):
+        if not n_runs or (kind, size) in known:
+            continue
+
+        def run(seed: int, kind: str = kind, size: int = size) -> int:
+            chosen = np.random.default_rng(seed).choice(len(texts), size, replace=False)
+            return named(kind, [texts[i] for i in chosen], seed)
+
+        found = each(run, n_runs, workers)
+        yield {
+            "null model": kind,
+            "documents": size,
+            "runs": n_runs,
+            "with a driver": sum(n > 0 for n in found),
+            "drivers": sum(found),
+        }
 
 
-def task_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """What is stated and what is true, for every task, model, variant and size."""
+def task_rows(arguments: argparse.Namespace, done: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What is stated and what is true, for every task, model, variant and size that is not done."""
+    known = {tuple(row[name] for name in _NAMES) for row in done}
     for name in arguments.tasks:
-        task = tasks.load(name, arguments.data, max(arguments.documents))
+        task = tasks.load(name, arguments.data, EVERYTHING)
         for kind in arguments.kinds:
             model = classifiers.classifier(kind, task, arguments.models, arguments.device)
-            for n in arguments.documents:
-                texts = task.texts[:n]
-                for variant, ask, further in variants(model, texts):
-                    remembering = Remembering(ask, tuple(model.labels), {})
-                    found = compared(remembering, texts, arguments.seeds, further)
-                    yield {"task": name, "model": kind, "variant": variant, "documents": len(texts), **found}
+            for variant, ask, further in variants(model, task.texts):
+                remembering = Remembering(ask, tuple(model.labels), {})
+                for n in arguments.documents:
+                    row = {"task": name, "model": kind, "variant": variant, "documents": n}
+                    if tuple(row.values()) not in known and variant in (arguments.variants or [variant]):
+                        found = compared(remembering, task.texts, n, further, arguments.runs, arguments.workers)
+                        yield {**row, **found}
 
 
 def page(path: Path) -> str:
     """The rows of calibration.json as docs/calibration.md."""
     found = json.loads(path.read_text(encoding="utf-8"))
-    names = ["task", "model", "variant", "documents", *(name for name in found["rows"][0] if name not in _NAMES)]
+    names = [*_NAMES, *(name for name in found["rows"][0] if name not in _NAMES)]
     parts = [
         "# Is what is stated true?",
-        f"`python -m benchmarks.calibration` at commit {found['commit'][:9]}, {found['parameters']['seeds']} seeds: "
-        "what the default states of the 20 words that it shows when it stops by itself, and what is true of them. "
-        "Intervals are to cover in 85 to 95%, memberships to be right within .05. *Members* are the shown words that "
-        "are among the 20 with the greatest known totals; *true regret* is what the shown list lacks of these. It is "
-        "greater than the stated one where words with a great total are no drivers, and so stand below others.",
+        f"`python -m benchmarks.calibration` (commit {found['commit'][:9]}, seeds from 0 on, one a run, documents "
+        f"drawn anew for each): what the default states of the {K} words that it shows when it stops by itself, and "
+        "what is true of them. *Exact* is the share of words that were tested wherever they stand: they have no "
+        "interval. Of the others, 90% intervals are to *cover* the known total in 85 to 95%. Memberships are to be "
+        f"right within .05; *members* are the shown words no worse than the one with the {K}th greatest known total. "
+        "*True regret* is what the shown list lacks of the best one. It is greater than the stated one where words "
+        "with a great total are no drivers, and so stand below others.",
         _table(found["rows"], names),
-        "Models that go by nothing: how many runs name a driver, which is to be at most 5%.",
-        _table(found["nulls"], list(found["nulls"][0])),
+        "Models that go by nothing: how many runs name a driver, which is to be at most 5%. The band is where the rate "
+        "lies in 19 of 20 such studies (Wilson).",
+        _table([{**row, "band": _band(row)} for row in found["nulls"]], [*found["nulls"][0], "band"]),
     ]
     return "\n\n".join(parts) + "\n"
 
+
+def _band(row: dict[str, Any]) -> str:
+    """Wilson's interval of the rate of runs with a driver."""
+    n = row["runs"]
+    p = row["with a driver"] / n
+    middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    wide = Z * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n * n)) / (1 + Z**2 / n)
+    return f"{max(0.0, middle - wide):.1%} to {middle + wide:.1%}"
+
+
+Z = 1.96
+EVERYTHING = 10**9
 
 _NAMES = ("task", "model", "variant", "documents")
 
@@ -242,21 +302,27 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", default=["rotten-tomatoes"], choices=tasks.NAMES)
     parser.add_argument("--kinds", nargs="+", default=["linear"], choices=classifiers.KINDS)
     parser.add_argument("--documents", nargs="+", type=int, default=[100, 1000])
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--variants", nargs="+", help="some of the variants (all)")
+    parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--nulls", type=int, default=200)
     parser.add_argument("--null-documents", nargs="+", type=int, default=[100])
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--add", action="store_true", help="keep the rows that are written already")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    rows = []
-    for row in task_rows(arguments):
+    path = (arguments.out or written.DATA) / "calibration.json"
+    kept = json.loads(path.read_text(encoding="utf-8")) if arguments.add and path.exists() else {}
+    rows = kept.get("rows", [])
+    nulls = kept.get("nulls", [])
+    for row in task_rows(arguments, rows):
         print(", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{v}" for k, v in row.items()), flush=True)
         rows.append(row)
-    nulls = []
-    for row in null_rows(arguments.nulls, arguments.null_documents):
+        written.write("calibration", arguments, rows, nulls=nulls)
+    for row in null_rows(arguments.nulls, arguments.null_documents, nulls, arguments.workers):
         print(", ".join(f"{k} {v}" for k, v in row.items()), flush=True)
         nulls.append(row)
-    path = written.write("calibration", arguments, rows, nulls=nulls)
+        written.write("calibration", arguments, rows, nulls=nulls)
     if arguments.out is None:
         (written.DATA.parent / "calibration.md").write_text(page(path), encoding="utf-8")
 

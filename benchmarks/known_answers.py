@@ -3,8 +3,12 @@
     python -m benchmarks.known_answers --texts tweets.csv.gz
 
 "!": a model that counts exclamation marks; he, she: a model that hires by them, on made-up applications; VADER
-(pip install vaderSentiment): a lexicon of words, emoticons and emoji, with rules for negations, boosters, *but* and
-exclamation marks. Of VADER it is counted how many of the top terms are in its lexicon, and in its lexicon or rules.
+(pip install vaderSentiment): a lexicon of words, emoticons and emoji, with tables of negators and boosters and rules
+for *but*, exclamation and question marks. Of VADER it is counted how many of the top terms are in its lexicon file, and
+how many in that or its tables and rules, which is all that it goes by. In *VADER :)* one document in ten ends in an
+emoticon.
+
+Prints a line each, and writes known_answers.json and .csv; docs/calibration.md quotes them.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ def main() -> None:
     """Explain the models, print a table, write it down."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", required=True, nargs="+", help="documents as explain reads them, tweets best")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--out", type=Path, help="the folder for the results (docs/data)")
     arguments = parser.parse_args()
     texts = [document.text for document in read_files(arguments.texts).documents]
@@ -50,11 +54,19 @@ def measured(texts: Sequence[str], seed: int) -> list[dict[str, Any]]:
         {"model": "hiring", "label": "yes", "seed": seed, "leads": hire["yes"][0].written, "of": "he"},
         {"model": "hiring", "label": "no", "seed": seed, "leads": hire["no"][0].written, "of": "she"},
     ]
-    for label, terms in run(score, texts, seed).items():
-        known = f"{count(terms, lexicon)}, with rules {count(terms, lexicon | rules)}"
-        signs = " ".join(term.written for term in terms if not any(map(str.isalnum, term.written)))
-        found.append({"model": "VADER", "label": label, "seed": seed, "leads": known, "of": f"{len(terms)}: {signs}"})
+    for name, some in (("VADER", texts), ("VADER :)", with_emoticons(texts, seed))):
+        for label, terms in run(score, some, seed).items():
+            known = f"{count(terms, lexicon)}, with rules {count(terms, lexicon | rules)}"
+            signs = " ".join(term.written for term in terms if not any(map(str.isalnum, term.written)))
+            found.append({"model": name, "label": label, "seed": seed, "leads": known, "of": f"{len(terms)}: {signs}"})
     return found
+
+
+def with_emoticons(texts: Sequence[str], seed: int) -> list[str]:
+    """The same, one in ten with an emoticon at its end, whatever it says."""
+    chance = np.random.default_rng(seed)
+    ends = chance.choice(["", " :)", " :("], len(texts), p=[0.9, 0.05, 0.05])
+    return [text + end for text, end in zip(texts, ends)]
 
 
 def run(model: Callable[..., Any], texts: Iterable[str], seed: int) -> dict[str, Sequence[Term]]:

@@ -12,7 +12,7 @@ from runs import reviews
 
 from anchorscope import Explainer
 from anchorscope.asking.retry import Retry
-from anchorscope.errors import DocumentsError, InputError, UnknownNameError
+from anchorscope.errors import AnchorscopeError, DocumentsError, InputError, UnknownNameError
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
@@ -159,7 +159,8 @@ def test_the_model_calls_of_a_budget_end_the_run() -> None:
 
 
 def test_a_budget_of_nothing_is_a_budget() -> None:
-    assert explainer(max_seconds=0).explain(TEXTS).cost.tests == 0
+    with pytest.raises(AnchorscopeError, match=r"--max-seconds 0 ends when the model has said .* for 0 of"):
+        explainer(max_seconds=0).explain(TEXTS)
 
 
 def test_an_argument_and_a_setting_that_disagree_are_refused() -> None:

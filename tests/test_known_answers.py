@@ -5,6 +5,8 @@ import re
 import numpy as np
 
 from anchorscope import Explainer
+from anchorscope.report.table import result_table
+from anchorscope.report.view import page_data
 from anchorscope.types import Predictor
 
 JOBS = ("nurse", "engineer", "cook", "driver", "teacher", "clerk")
@@ -79,5 +81,9 @@ def test_words_that_the_model_does_not_read_are_not_tested_and_counted(tmp_path)
     assert "great" in seen
     assert not seen & {"and", "bad", "end", "that", "is"}
     assert result.documents["unseen"] == {"documents": 2, "words": 7}
+    told = "The model reads only a part of 2 documents: 7 words beyond that were never seen by it, nor tested."
+    assert " ".join(result_table(result).plain.split()).endswith(told)
+    assert told in result._repr_html_()
+    assert page_data(tmp_path / "run")["about"]["unseen"] == told
     whole = Explainer(NearSighted().predict, labels=["no", "yes"], settings={"terms": "words"}).explain(texts)
-    assert "unseen" not in whole.documents
+    assert "unseen" not in whole.documents and "never seen" not in whole._repr_html_()

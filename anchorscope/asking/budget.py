@@ -2,7 +2,8 @@
 
 Whatever asks the model asks through one meter (``retry.py`` has it: what is tried again is counted again), and the
 meter lets no text through beyond what was allowed. Plans know what a test costs, so they hardly ever run into it;
-where a model fails and has to be asked again they may.
+where a model fails and has to be asked again they may. A budget of seconds holds within one call of the model: when
+time is up no other is begun.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
+from time import monotonic
+from typing import Any
 
 from anchorscope.errors import AnchorscopeError, InputError
 from anchorscope.types import Cost
@@ -20,6 +23,10 @@ MOST_WORKERS = 1000
 
 class CallsSpentError(AnchorscopeError):
     """The model may not be asked about so many texts any more; nothing was asked."""
+
+
+class TimeUpError(CallsSpentError):
+    """The model may not be asked any more: the time is up, or would be before it is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +51,17 @@ class Budget:
         """The texts that the model may still be asked about."""
         return max(0.0, self.max_model_calls - cost.predictor_texts)
 
+    def seconds_left(self, cost: Cost) -> float:
+        """The seconds that a run may still take."""
+        return max(0.0, self.max_seconds - cost.seconds)
+
     def is_spent(self, cost: Cost) -> bool:
         """Whether it is time to end."""
         return cost.seconds >= self.max_seconds or cost.predictor_texts >= self.max_model_calls
 
 
 class Meter:
-    """Counts the texts that reach a model, and lets no more through than are allowed.
+    """Counts the texts that reach a model, and lets no more through than are allowed, and none when time is up.
 
     ``tokens`` are those that a server has told, of all answers so far.
     """
@@ -59,13 +70,28 @@ class Meter:
         self.sent = 0
         self.tokens = 0
         self._allowed = inf
+        self._end = inf
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the end: a clock is of one machine. Workers are handed what there is time for."""
+        return {**self.__dict__, "_end": inf}
 
     def allow(self, n_texts: float) -> None:
         """From now on, so many texts."""
         self._allowed = self.sent + n_texts
 
+    def end_in(self, seconds: float) -> None:
+        """From now on, texts for so long."""
+        self._end = monotonic() + seconds
+
+    def check_time(self, wait: float = 0.0) -> None:
+        """Refuse what is to be asked after a wait of so many seconds, if the time is up by then."""
+        if monotonic() + wait >= self._end:
+            raise TimeUpError("The time for asking the model is up.")
+
     def pass_on(self, n_texts: int) -> None:
-        """Count texts that are about to be sent; refuse them if they are too many."""
+        """Count texts that are about to be sent; refuse them if they are too many, or too late."""
+        self.check_time()
         if self.sent + n_texts > self._allowed:
             raise CallsSpentError(
                 f"The model may be asked about {self._allowed - self.sent:.0f} more texts, and {n_texts} are due."

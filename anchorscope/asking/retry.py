@@ -249,6 +249,7 @@ class RetryingPredictor:
                 f"The model asks to be left alone for {wait:.0f} seconds ({brief(error.__cause__ or error)}); "
                 "go on with --resume when it is back."
             ) from error.__cause__
+        self.meter.check_time(wait)
         log.log(
             logging.WARNING if wait >= SPOKEN_OF else logging.INFO,
             "%s failed (%s); try %d of %d in %.1f seconds",

@@ -30,15 +30,7 @@ from anchorscope.report.local import local_table
 from anchorscope.report.table import counted
 from anchorscope.result import Result
 from anchorscope.run import is_finished
-from anchorscope.settings import (
-    NO_AGGREGATION,
-    ONE_DOCUMENT,
-    Settings,
-    preset,
-    score_is_graded,
-    score_perturbs,
-    score_shares_calls,
-)
+from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT, Settings, preset, score_is_graded
 from anchorscope.text.read import Documents
 from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Predictor
@@ -47,7 +39,7 @@ OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle", "device"),
     *("model_tries", "model_timeout", "batch_size", "text_column", "head", "cache", "cache_size", *REMOTE),
     *("perturbator", "preset", "score", "seed"),
-    *(OF_A_TEST := ("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill")),
+    *("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill"),
     *("bank_pairs", "bank_draw", "top_n", "condition", "terms"),
 }
 """The options that --document has a use for; some of them only where its anchors are tested."""
@@ -148,13 +140,7 @@ def _settings_of_a_document(given: Mapping[str, Any]) -> Settings:
     score = given.get("score") or preset(given.get("preset", "fast")).score
     if not score_is_graded(str(score)):
         return given_settings({**({} if "preset" in given else ONE_DOCUMENT), **given, **NO_AGGREGATION})
-    settings = given_settings(given)
-    unread = [name for name in OF_A_TEST if name in given]
-    if score_shares_calls(settings):  # then it reads how many
-        unread = [name for name in unread if name != "max_samples"]
-    if unread and not score_perturbs(settings):
-        raise InputError(f"{_option(unread[0])} belongs to perturbed texts: add --score anchor, or leave it out.")
-    return settings
+    return given_settings(given)
 
 
 def _dry_run(

@@ -40,7 +40,30 @@ def given_settings(given: Mapping[str, Any]) -> Settings:
     by_hand = chosen(given, [field.name for field in fields(Settings)])
     if "label" in given:
         by_hand["labels"] = tuple(given["label"])
-    return preset(given.get("preset", "fast"), **by_hand)
+    settings = preset(given.get("preset", "fast"), **by_hand)
+    _refuse_unread(by_hand, settings)
+    return settings
+
+
+OF_PERTURBED_TEXTS = (
+    *("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill", "bank_pairs", "bank_draw", "top_n"),
+    *("condition", "robust", "lift", "weight"),
+)
+"""The settings that nothing reads where no words are replaced."""
+
+
+def _refuse_unread(by_hand: Mapping[str, Any], settings: Settings) -> None:
+    """Nobody is to wonder why an option changes nothing."""
+    score = registry.resolve("score", str(settings.score))
+    for name in OF_PERTURBED_TEXTS if not score.perturbs else ():
+        counts_samples = name == "max_samples" and score.shares_calls
+        if name in by_hand and not counts_samples:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} belongs to perturbed texts: add --score anchor or banzhaf, or leave it out.")
+    if "omega" in by_hand and not settings.tau_tilde:
+        raise InputError("--omega says how far --tau-tilde goes: add that, or leave it out.")
+    if "regret" in by_hand and settings.strategy != "race":
+        raise InputError("--regret says when a race ends: leave it out, or use --strategy race.")
 
 
 def given_documents(given: Mapping[str, Any]) -> Documents:

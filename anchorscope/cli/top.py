@@ -14,13 +14,12 @@ from typing import Any, TextIO
 from anchorscope.cli import options
 from anchorscope.cli.watch import hidden_words, print_table, say_names
 from anchorscope.errors import InputError, UnknownNameError
-from anchorscope.explanations import explanation
+from anchorscope.explanations import Shown, explanation
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.report import flat
 from anchorscope.report.table import explanations_table
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.forecasts import LEVEL
 from anchorscope.settings import Settings
 from anchorscope.types import Explanation
 
@@ -47,11 +46,13 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     hide = hidden_words(given, is_table=form == "table")
     with closing(RunReader(given["run"])) as finished:
         settings = _settings(finished, given)
-        explanations = _explanations(finished, settings, _labels(finished, given))
-        is_estimate = finished.is_race and aggregation(settings.aggregation).can_race
+        standings = Standings(finished, alpha=settings.alpha, k=settings.top_k)
+        wanted = aggregation(settings.aggregation)
+        explanations = _explanations(finished, standings.shown(wanted), settings.top_k, _labels(finished, given))
+        level = standings.interval_level(wanted)
     if form == "table":
         print_table(lambda width: explanations_table(explanations, width, hide=hide), output)
-        say_names(given, settings.to_dict(), LEVEL if is_estimate else 1.0)
+        say_names(given, settings.to_dict(), level)
     elif form == "csv":
         output.write(flat.to_csv(explanations))
     elif form == "md":
@@ -88,7 +89,5 @@ def _labels(finished: RunReader, given: Mapping[str, Any]) -> Sequence[str]:
     return [label for label in explained if label in given.get("label", explained)]
 
 
-def _explanations(finished: RunReader, settings: Settings, labels: Sequence[str]) -> dict[str, Explanation]:
-    standings = Standings(finished, alpha=settings.alpha, k=settings.top_k)
-    shown = standings.shown(aggregation(settings.aggregation))
-    return {label: explanation(shown, label, finished.labels.index(label), settings.top_k) for label in labels}
+def _explanations(finished: RunReader, shown: Shown, k: int, labels: Sequence[str]) -> dict[str, Explanation]:
+    return {label: explanation(shown, label, finished.labels.index(label), k) for label in labels}

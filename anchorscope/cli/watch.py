@@ -165,11 +165,6 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
         + (f", {result.price:,.2f} to be paid for them." if result.price is not None else ".")
     ]
     told += [f"Left out: {counted(n, 'document')} ({reason})." for reason, n in skipped.items()]
-    if unseen := result.documents.get("unseen"):
-        told.append(
-            f"The model reads {counted(unseen['documents'], 'document')} only in part: "
-            f"{counted(unseen['words'], 'word')} beyond that {'was' if unseen['words'] == 1 else 'were'} not tested."
-        )
     if cost.undecided:
         told.append(f"{counted(cost.undecided, 'test')} reached the cap on samples and went by the mean.")
     if last.tests_planned and not (last.finished and last.settled):

@@ -6,7 +6,8 @@
     terms      number, term, how it is written, occurrences in the training set, documents with it not asked about
     counts     label, term: occurrences and documents that hold it, what the surrogate expects of them
     surrogate  fold, label: the weights of all terms, as they were fitted
-    placebo    label: what any words like each term would do in its documents, as the first round tells
+    placebo    label: what any words like each term would do in its documents, as the first round tells, and by
+               how much that may be wrong
     rounds     number, cost
     measurements  round, what it measured, packed (``measurements.py``)
     skips      round, label, term, how many
@@ -75,7 +76,7 @@ CREATE TABLE counts (
 CREATE TABLE surrogate (
     fold INTEGER, label INTEGER, explained REAL NOT NULL, weights BLOB NOT NULL, PRIMARY KEY (fold, label)
 );
-CREATE TABLE placebo (label INTEGER PRIMARY KEY, of_terms BLOB NOT NULL);
+CREATE TABLE placebo (label INTEGER PRIMARY KEY, of_terms BLOB NOT NULL, error BLOB NOT NULL);
 CREATE TABLE rounds (number INTEGER PRIMARY KEY, cost TEXT NOT NULL);
 CREATE TABLE measurements (round INTEGER PRIMARY KEY, rows BLOB NOT NULL);
 CREATE TABLE skips (round INTEGER, label INTEGER, term INTEGER, n INTEGER NOT NULL, PRIMARY KEY (round, label, term))

@@ -130,10 +130,11 @@ class RunReader:
         return found
 
     def _placebo(self) -> NDArray[np.float64]:
-        """What any words like each term would do in its documents, (labels, terms); 0 before the first round."""
-        found = np.zeros((len(self.labels), len(self.terms)))
-        for label, row in of_kinds(self._db.execute("SELECT label, of_terms FROM placebo"), int, bytes):
-            found[label] = np.frombuffer(row, "<f8")
+        """What any words like each term would do in its documents, and by how much that may be wrong, (2, labels,
+        terms); 0 before the first round."""
+        found = np.zeros((2, len(self.labels), len(self.terms)))
+        for label, *rows in of_kinds(self._db.execute("SELECT label, of_terms, error FROM placebo"), int, bytes, bytes):
+            found[:, label] = [np.frombuffer(row, "<f8") for row in rows]
         if not np.isfinite(found).all():
             raise ValueError("its placebo is not finite")
         return found

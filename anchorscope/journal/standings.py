@@ -2,7 +2,8 @@
 
 Scores are functions of a tally. Of a scan, that is what was tested; of a race, which tests a sample of the
 documents, it is what all of them are expected to give, under every aggregation. Intervals are the posterior's where an
-aggregation can be raced, else what the score can still become, whatever the missing tests say.
+aggregation can be raced, else what the score can still become, whatever the missing tests say, and what measuring may
+have wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from anchorscope.journal.reader import RunReader
 from anchorscope.scoring import bounds
 from anchorscope.scoring.aggregation import Aggregation, Standing
 from anchorscope.scoring.aggregations import AGGREGATIONS
-from anchorscope.scoring.forecasts import LabelForecast, expected_tally, forecast_standing, label_forecasts
+from anchorscope.scoring.aggregations import aggregation as named_aggregation
+from anchorscope.scoring.forecasts import (
+    LEVEL,
+    LabelForecast,
+    expected_tally,
+    forecast_standing,
+    label_forecasts,
+    scan_standing,
+)
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Scores, Tally, ranking
 
@@ -59,7 +68,13 @@ class Standings:
 
     def standing(self, aggregation: Aggregation) -> Standing:
         """How certain the scores are."""
-        return self._expected(aggregation) if self.is_race and aggregation.can_race else self._bounded(aggregation)
+        if self.is_race and aggregation.can_race:
+            return self._expected(aggregation)
+        return self._scanned(aggregation)[0]
+
+    def interval_level(self, aggregation: Aggregation) -> float:
+        """The probability of its intervals, 1 where they are bounds."""
+        return LEVEL if self.is_race and aggregation.can_race else self._scanned(aggregation)[1]
 
     def shown(self, aggregation: Aggregation) -> Shown:
         """What the explanation of every label is read from."""
@@ -111,3 +126,14 @@ class Standings:
             best = self.ranking(aggregation, label)[: self._k]
             settled[label] = bounds.is_final(aggregation, self.tally, label, best, self._alpha)
         return Standing(*aggregation.interval(self.tally, self._alpha), settled=settled)
+
+    def _scanned(self, aggregation: Aggregation) -> tuple[Standing, float]:
+        """Within bounds; graded values also with the noise of measuring, and with drivers if the run has a placebo (one
+        that counts anchors learns none)."""
+        told = self._bounded(aggregation)
+        if self.is_race or not aggregation.is_graded or not aggregation.can_race:
+            return told, 1.0
+        if named_aggregation(self._settings.aggregation).is_graded:
+            forecasts = self.forecasts(aggregation)
+            told = forecast_standing(forecasts, np.arange(len(forecasts)), told.settled, self.tally)
+        return scan_standing(told, self._sums, self.tally, aggregation, alpha=self._alpha)

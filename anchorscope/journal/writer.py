@@ -192,10 +192,11 @@ class Journal:
             )
 
     def write_placebo(self, placebo: NDArray[np.float64]) -> None:
-        """Write down what any words would do in the documents of each term, (labels, terms)."""
+        """Write down what any words would do in the documents of each term, and its error, (2, labels, terms)."""
+        packed = placebo.astype("<f8")
         with self._transaction():
-            rows = ((label, row.astype("<f8").tobytes()) for label, row in enumerate(placebo))
-            self._db.executemany("INSERT OR REPLACE INTO placebo VALUES (?, ?)", rows)
+            rows = ((label, packed[0, label].tobytes(), packed[1, label].tobytes()) for label in range(packed.shape[1]))
+            self._db.executemany("INSERT OR REPLACE INTO placebo VALUES (?, ?, ?)", rows)
 
     @defensive
     def _holds_terms(self) -> bool:

@@ -148,21 +148,29 @@ class Collection(Candidates):
         return summed.astype(np.float64).reshape(len(self.labels), n_terms)
 
     def placebo_of_all(self, occurrences: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What any words like it would do in all documents of a term together, (labels, terms); learnt from some."""
-        coefficients = np.zeros((len(self.labels), N_FEATURES))
+        """What any words like it would do in all documents of a term together, and by how much that may be wrong (a
+        standard deviation), (2, labels, terms); learnt from some occurrences."""
+        shape = (len(self.labels), len(self.terms))
+        found = np.zeros((2, *shape))
         of_label = self.occurrence_label[occurrences]
         x = self._placebo_features(occurrences)
+        summed = self._summed_features()
         for label in np.unique(of_label).tolist():
-            coefficients[label] = fit_placebo(x[of_label == label], values[of_label == label])
-        summed = np.zeros(len(self.labels) * len(self.terms))
-        # Over all occurrences, some at a time: four features each would take more memory than the occurrences
-        # themselves.
+            mean, covariance = fit_placebo(x[of_label == label], values[of_label == label])
+            found[0, label] = summed[label] @ mean
+            found[1, label] = np.sqrt(np.einsum("tf,fg,tg->t", summed[label], covariance, summed[label]))
+        return found
+
+    def _summed_features(self) -> NDArray[np.float64]:
+        """The features of all occurrences of each term added up, (labels, terms, features)."""
+        n_terms = len(self.terms)
+        summed = np.zeros((len(self.labels) * n_terms, N_FEATURES))
+        # Some at a time: four features each would take more memory than the occurrences themselves.
         for start in range(0, len(self.occurrence_term), PREDICT_AT_ONCE):
             some = np.arange(start, min(start + PREDICT_AT_ONCE, len(self.occurrence_term)))
-            label = self.occurrence_label[some].astype(np.int64)
-            value = (self._placebo_features(some) * coefficients[label]).sum(axis=1)
-            np.add.at(summed, label * len(self.terms) + self.occurrence_term[some], value)
-        return summed.reshape(len(self.labels), len(self.terms))
+            place = self.occurrence_label[some].astype(np.int64) * n_terms + self.occurrence_term[some]
+            np.add.at(summed, place, self._placebo_features(some))
+        return summed.reshape(len(self.labels), n_terms, N_FEATURES)
 
     def _placebo_features(self, occurrences: NDArray[np.int64]) -> NDArray[np.float64]:
         probability = self.predictions.confidence[self.occurrence_document[occurrences]]

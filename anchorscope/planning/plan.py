@@ -105,7 +105,8 @@ class Strategy(Protocol):
         ...
 
     def placebo(self) -> NDArray[np.float64]:
-        """What any words like it would do in the documents of each term, (labels, terms); 0 where nobody knows."""
+        """What any words like it would do in the documents of each term, and by how much that may be wrong, (2, labels,
+        terms); 0 where nobody knows."""
         ...
 
     def tests_left(self, tally: Tally) -> int:

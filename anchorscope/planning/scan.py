@@ -26,7 +26,7 @@ from anchorscope.sampling.draws import uniforms
 from anchorscope.scoring import bounds
 from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.forecasts import forecast_standing, label_forecasts
+from anchorscope.scoring.forecasts import forecast_standing, label_forecasts, scan_standing
 from anchorscope.scoring.probabilistic import pseudo_counts
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally, ranking, ratio
@@ -37,7 +37,7 @@ class Scan:
     """The documents in order; holds no counts of its own, only what it has handed out already."""
 
     help = "all documents in order, every occurrence that no filter leaves out"
-    interval_level = 1.0
+    interval_level = 1.0  # where measuring has noise, that of a race
 
     def __init__(self, collection: Collection, settings: Settings) -> None:
         self._collection = collection
@@ -91,17 +91,18 @@ class Scan:
         return self._certificate_round(tally) if self._settings.filter == "sound" else None
 
     def standing(self, tally: Tally) -> Standing:
-        """The deterministic bounds of what is known; skipped occurrences are unknown, never imputed."""
-        low, high = self._aggregation.interval(tally, self._settings.alpha)
+        """The deterministic bounds of what is known, skipped occurrences being unknown, never imputed; and where values
+        are graded, what measuring may have wrong."""
         settled = np.array([self._is_settled(tally, label) for label in range(len(tally.anchors))])
         if not self._aggregation.is_graded or self._aggregation.additive is None:
-            return Standing(low, high, settled)
+            return Standing(*self._aggregation.interval(tally, self._settings.alpha), settled=settled)
         s = self._settings
         forecasts = label_forecasts(
             self._sums, tally, self._aggregation, alpha=s.alpha, k=s.top_k, seed=s.seed, n_rounds=self._n_rounds
         )
         told = forecast_standing(forecasts, np.flatnonzero(self._collection.explained), settled, tally)
-        return Standing(low, high, settled, driver=told.driver, against=told.against)
+        found, self.interval_level = scan_standing(told, self._sums, tally, self._aggregation, alpha=s.alpha)
+        return found
 
     def prefixes(self) -> list[tuple[int, int, int]]:
         """A scan counts every verdict: there are no prefixes to write down."""

@@ -19,6 +19,11 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet would run as a formula."""
 
 
+DIGITS = 6
+"""Of the numbers in tables: effects are rounded to a millionth, and intervals have two digits that mean something. JSON
+has all of them."""
+
+
 def to_csv(explanations: Mapping[str, Explanation]) -> str:
     """Comma-separated values with a header."""
     table = [{name: cell(value) for name, value in row.items()} for row in rows(explanations)]
@@ -67,11 +72,13 @@ def to_json(explanations: Mapping[str, Explanation], **about: Any) -> str:
 
 
 def cell(value: Any) -> Any:
-    """The value of a cell of CSV; a text that begins like a formula has an apostrophe before it.
+    """The value of a cell of CSV, numbers to six digits; a text that begins like a formula has an apostrophe before it.
 
-    >>> cell("=1+1"), cell("film"), cell(-0.5)
-    ("'=1+1", 'film', -0.5)
+    >>> cell("=1+1"), cell("film"), cell(-0.1 - 0.2)
+    ("'=1+1", 'film', -0.3)
     """
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
@@ -79,7 +86,7 @@ def _markdown(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.{DIGITS}g}"
     return escape(safe(str(value)), quote=False).replace("\\", "\\\\").replace("|", "\\|")
 
 

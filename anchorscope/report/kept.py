@@ -55,6 +55,11 @@ class Kept:
         fed = [one for one in every if one.takes(self.score)]
         return sorted(fed, key=lambda one: (one.name != self.settings.aggregation, one.name))
 
+    @cached_property
+    def interval_level(self) -> float:
+        """That of the run's own aggregation."""
+        return self.standings.interval_level(aggregation(self.settings.aggregation))
+
     def shown(self, one: Aggregation) -> Shown:
         """What the explanation of every label is read from, under an aggregation."""
         if one.name not in self._shown:

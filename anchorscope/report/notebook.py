@@ -21,7 +21,7 @@ from anchorscope.errors import InputError, MissingPackageError
 from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report.lists import NOT_TOLD_APART, NOTHING_HIDDEN, Row, listed, standing
 from anchorscope.report.local import DEVIATIONS, is_told_apart, strongest
-from anchorscope.report.table import safe
+from anchorscope.report.table import safe, unseen_sentence
 from anchorscope.settings import score_is_graded
 from anchorscope.text.words import function_words
 from anchorscope.types import Explanation, Snapshot, Term
@@ -36,10 +36,17 @@ _HATCHED = "background:repeating-linear-gradient(135deg,rgba(128,128,128,.4) 0 1
 """The shades of words: blue for the label, orange against it, hatched where nothing can be told."""
 
 
-def html(explanations: Mapping[str, Explanation], *, level: float, hide_function_words: bool = False) -> str:
+def html(
+    explanations: Mapping[str, Explanation],
+    *,
+    level: float,
+    hide_function_words: bool = False,
+    documents: Mapping[str, Any] | None = None,
+) -> str:
     """The labels side by side, where there is room: ranked bars with whiskers at the level of the intervals.
 
-    Function words can be hidden: no score and no rank changes, and a line names them.
+    Function words can be hidden: no score and no rank changes, and a line names them. ``documents`` are those of the
+    result, whose words the model may not have seen.
     """
     hide = function_words() if hide_function_words else NOTHING_HIDDEN
     terms = [term for explanation in explanations.values() for _, term in listed(explanation, hide).rows]
@@ -48,7 +55,14 @@ def html(explanations: Mapping[str, Explanation], *, level: float, hide_function
         _block(explanation, COLOURS[i % len(COLOURS)], scale, hide)
         for i, explanation in enumerate(explanations.values())
     )
-    return f'<div style="display:flex;flex-wrap:wrap;gap:8px 40px">{blocks}</div>{_legend(terms, level)}'
+    told = _legend(terms, level) + _unseen(documents or {})
+    return f'<div style="display:flex;flex-wrap:wrap;gap:8px 40px">{blocks}</div>{told}'
+
+
+def _unseen(documents: Mapping[str, Any]) -> str:
+    """What the model did not read, if anything."""
+    told = unseen_sentence(documents)
+    return f'<div style="{_QUIET}">{escape(told)}</div>' if told else ""
 
 
 def _legend(terms: Sequence[Term], level: float) -> str:

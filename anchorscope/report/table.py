@@ -66,7 +66,26 @@ def result_table(result: Result, width: int = WIDTH, *, hide: Collection[str] = 
 
     ``hide`` are terms that are named in a line instead.
     """
-    return explanations_table(result.explanations, width, hide=hide)
+    table = explanations_table(result.explanations, width, hide=hide)
+    if unseen := unseen_sentence(result.documents):
+        table = Text("\n").join([table, Text(), *_sentence(unseen, width, indent="")])
+    return table
+
+
+def unseen_sentence(documents: Mapping[str, Any]) -> str | None:
+    """How much of the documents a model does not read, if it says so of any.
+
+    >>> unseen_sentence({"usable": 5, "unseen": {"documents": 2, "words": 1}})
+    'The model reads only a part of 2 documents: 1 word beyond that was never seen by it, nor tested.'
+    """
+    unseen = documents.get("unseen")
+    if not unseen:
+        return None
+    return (
+        f"The model reads only a part of {counted(unseen['documents'], 'document')}: "
+        f"{counted(unseen['words'], 'word')} beyond that {'was' if unseen['words'] == 1 else 'were'} never seen by it, "
+        "nor tested."
+    )
 
 
 def explanations_table(
@@ -282,7 +301,8 @@ def _interval(term: Term, decimals: int) -> str:
     """Both ends with the digits of the scores, or with fewer where these take too much room."""
     low, high = term.interval
     if low == high:
-        return "exact"
+        # Verdicts are read from samples: another seed may give others, though nothing is left to test.
+        return "exact" if term.anchors is None else "final"
     if not (math.isfinite(low) and math.isfinite(high)):
         return "unknown"
     for digits in range(decimals, -1, -1):

@@ -33,6 +33,7 @@ from anchorscope.journal.database import reading
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.kept import Kept
 from anchorscope.report.names import explained_names
+from anchorscope.report.table import unseen_sentence
 from anchorscope.report.texts import cards, documents
 from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Aggregation
@@ -91,6 +92,7 @@ def waiting_data(
             "documents": n_documents,
             "asked": n_documents,
             "skipped": {},
+            "unseen": None,
             "texts": True,
             "labels": [{"name": label, "explained": label in asked, **blank} for label in labels],
             "settled": False,
@@ -165,10 +167,11 @@ def _about(kept: Kept, folder: Path) -> dict[str, Any]:
     labels = _labels(kept)
     return {
         "model": run.meta["model"]["name"],
-        **_method(run.meta["settings"], run.meta["perturbator"]["name"], LEVEL if kept.is_race else 1.0),
+        **_method(run.meta["settings"], run.meta["perturbator"]["name"], kept.interval_level),
         "documents": int(run.meta["documents"]["usable"]),
         "asked": n_asked,
         "skipped": dict(done.documents["skipped"]) if done else {},
+        "unseen": unseen_sentence(done.documents) if done else None,
         "texts": run.meta["texts"],
         "labels": labels,
         "settled": all(labels[i]["settled"] for i in kept.explained),

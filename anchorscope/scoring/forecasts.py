@@ -34,7 +34,10 @@ from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import VALUE_UNIT, Tally, ranking
 
 LEVEL = 0.9
-"""The level of a race's intervals."""
+"""The level of a race's intervals, and of a scan's where measuring has noise."""
+
+QUANTILE = 1.645
+"""A normal value is within so many standard deviations at that level."""
 
 CONTENDERS = 30
 """Words a label whose totals are drawn, in multiples of k; the others are too far behind to matter."""
@@ -135,8 +138,10 @@ class LabelForecast:
         expected = self._scores(self.estimates[None, words], words)[0]
         sums = self._sums.of(words)
         draws, means = draw_totals(sums, self.prior, generator)
-        # What any word like it does; a word is in doubt as often as its drawn mean is no more than that, with a margin.
-        usual = sums.placebo + self.prior.centre * sums.scale
+        # What any word like it does, as far as that is known: one draw for all, as the survey is one. A word is in
+        # doubt as often as its drawn mean is no more than that, with a margin.
+        wrong = generator.standard_normal((len(means), 1)) * sums.placebo_error
+        usual = sums.placebo + self.prior.centre * sums.scale + wrong
         driver = discoveries((means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0), sums.tested)
         against = discoveries((means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0), sums.tested)
         # What nothing but the surrogate speaks for is not named: the tests themselves must say so.
@@ -221,6 +226,22 @@ def forecast_standing(
         driver[label, now.contenders] = now.forecast.driver
         against[label, now.contenders] = now.forecast.against
     return Standing(low, high, settled, membership, regret, driver, against)
+
+
+def scan_standing(
+    told: Standing, sums: RunningSums, tally: Tally, aggregation: Aggregation, *, alpha: float
+) -> tuple[Standing, float]:
+    """How sure the graded scores of a scan are, and the level of its intervals.
+
+    What is not tested can become anything; what is tested is as sure as its measuring. ``told`` is what the posterior
+    says: drivers are named by it, as in a race.
+    """
+    assert aggregation.additive is not None, "values add up"
+    noise = np.stack([sums.of_label(label, aggregation.additive).noise for label in range(len(tally.anchors))])
+    wide = QUANTILE * np.sqrt(noise)
+    low, high = aggregation.interval(tally, alpha)
+    found = Standing(low - wide, high + wide, told.settled, driver=told.driver, against=told.against)
+    return found, LEVEL if noise.any() else 1.0
 
 
 def discoveries(doubt: NDArray[np.float64], tested: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -27,8 +27,8 @@ are of the label and hold the word is known up to ``beyond_variance``, and each 
 asked about.
 
 Draws of all totals together, and of the scores that follow from them, give for each word the share of draws in which
-it is among the k best (its membership), and for the shown list the mean of what it gives away to the best one (its
-expected regret, as a share of the best).
+fewer than k others are better (its membership), and for the shown list the mean of what it gives away to the best one
+(its expected regret, as a share of the best).
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ FITS = 4
 EM_STEPS = 40
 """How often the prior is fitted to its own components, and the steps in which their shares are found each time."""
 
+TIED = 1e-9
+"""Two words are as good as each other if they differ by no more than this share of the best."""
+
 UNTESTED_SCALE = 0.05
 """How far a document's value may be from what is expected of it, while nothing is tested: a standard deviation."""
 
@@ -78,7 +81,8 @@ class Sums:
     expected to be of the label and to hold the word, give or take ``beyond_variance``. Words are no two alike:
     ``scale`` is how much the values of one differ, ``reach`` how far its mean may be off, both relative to others.
     ``placebo`` is what taking out any word like it does in a document that holds it (``placebo.py``), and is among what
-    is expected; ``tilt`` is by how much the rest of that, a document, may be wrong for all words alike.
+    is expected, give or take ``placebo_error``; ``tilt`` is by how much the rest of what is expected, a document, may
+    be wrong for all words alike.
     """
 
     documents: NDArray[np.int64]
@@ -92,6 +96,7 @@ class Sums:
     scale: Floats
     reach: Floats
     placebo: Floats
+    placebo_error: Floats
     tilt: Floats
 
     @classmethod
@@ -100,7 +105,8 @@ class Sums:
         nothing = np.zeros(len(documents))
         alike = np.ones(len(documents))
         return cls(
-            documents, tested, total, squares, nothing, nothing, nothing, nothing, alike, alike, nothing, nothing
+            *(documents, tested, total, squares, nothing, nothing, nothing, nothing, alike, alike),
+            *(nothing, nothing, nothing),
         )
 
     def of(self, words: NDArray[np.intp]) -> Sums:
@@ -366,11 +372,14 @@ def summarise(
     A list that is worth less than ``least_worth`` counts as worth so much: nobody is to search for what is nothing.
     """
     k = min(k, draws.shape[1])
-    # In each draw the k best words, in no order; how often a word is among them is its membership.
+    # In each draw the k best words, in no order. A word is a member as often as it is no worse than the last of them:
+    # where labels are all that a model tells, many are as good as that one, and it is chance who is in the list.
     order = np.argpartition(-draws, k - 1, axis=1)[:, :k]
-    membership = np.bincount(order.ravel(), minlength=draws.shape[1]) / len(draws)
+    chosen = np.take_along_axis(draws, order, axis=1)
+    least = chosen.min(axis=1, keepdims=True) - TIED * np.abs(chosen).max(axis=1, keepdims=True)
+    membership = (draws >= least).mean(axis=0)
     # (draws,): what the best list of each draw is worth; the shown list, which cannot know, gives away the difference.
-    best = np.take_along_axis(draws, order, axis=1).sum(axis=1)
+    best = chosen.sum(axis=1)
     given_away = np.maximum(best - draws[:, shown].sum(axis=1), 0.0)  # rounding: no list is better than the best
     worth = max(float(best.mean()), least_worth)
     regret = float(given_away.mean()) / worth if worth > 0 else float(given_away.any())

@@ -37,9 +37,9 @@ class RunningSums:
 
     ``expected_of_all`` is what a surrogate expects of all documents of a term together; ``expected`` what it expected
     of the counted ones, with its squares and its products with their values, from which its slope is read. ``placebo``
-    is what any words like it would do in all its documents together. ``repeats`` (labels, 2) sums the variances that
-    second measurements show, and those that were told of the same rows, in units of ``REPEAT_UNIT``: whole numbers,
-    whose sum does not depend on their order.
+    (2, labels, terms) is what any words like it would do in all its documents together, and by how much that may be
+    wrong. ``repeats`` (labels, 2) sums the variances that second measurements show, and those that were told of the
+    same rows, in units of ``REPEAT_UNIT``: whole numbers, whose sum does not depend on their order.
     """
 
     documents: NDArray[np.int64]
@@ -68,9 +68,10 @@ class RunningSums:
         shape = documents.shape
         expected = np.zeros(shape) if expected_of_all is None else expected_of_all
         others = np.zeros(shape[1], np.int64) if beyond is None else beyond
-        nothing = {field.name: np.zeros(shape) for field in fields(cls)[4:-1]}
+        nothing = {field.name: np.zeros(shape) for field in fields(cls)[4:-2]}
+        counted = np.zeros(shape, np.int64)
         repeats = np.zeros((shape[0], 2), np.int64)
-        return cls(documents, others, expected, np.zeros(shape, np.int64), **nothing, repeats=repeats)
+        return cls(documents, others, expected, counted, **nothing, placebo=np.zeros((2, *shape)), repeats=repeats)
 
     def count(
         self,
@@ -122,7 +123,7 @@ class RunningSums:
         b = self.slope(label)
         expected, products = self.expected[label], self.products[label]
         beyond, beyond_variance = self._beyond(label)
-        placebo = self.placebo[label] / np.maximum(documents, 1)
+        placebo, placebo_error = self.placebo[:, label] / np.maximum(documents, 1)
         total = self.values[label] - b * expected
         squares = self.values_squared[label] - 2 * b * products + b**2 * self.expected_squared[label]
         # Differences of sums: rounding may leave a little less than nothing.
@@ -138,6 +139,7 @@ class RunningSums:
             beyond_variance=beyond_variance,
             scale=self._scale(label, b),
             placebo=placebo,
+            placebo_error=placebo_error,
             tilt=self._slope_error(label, float(off.sum())) * self.expected_of_all[label] / np.maximum(documents, 1),
             reach=(1 + self.documents.sum(axis=0) / LEARNT_DOCUMENTS) ** LEARNING,
         )
@@ -182,7 +184,7 @@ class RunningSums:
         trust = SLOPE_TESTS * squares / n
         if squares + trust <= 0:
             return 1.0
-        placebo = self.placebo[label] / np.maximum(self.documents[label], 1)
+        placebo = self.placebo[0, label] / np.maximum(self.documents[label], 1)
         products = float((self.products[label] - placebo * self.expected[label]).sum())
         return float(np.clip((products + trust) / (squares + trust), 0.0, STEEPEST))
 

@@ -33,6 +33,9 @@ CAPITALISED = 1
 CAPITALS = 2
 """How a word is written, for a fill that has no capitals of its own."""
 
+JOINERS = frozenset("-\u2010\u2011\u2013/_&+")
+"""Signs that make one word of two where no space stands beside them: hyphens, a slash and the like."""
+
 STOP_WORDS = ("none", "short", "nltk")
 """The names of the lists: nothing; our own short one, which keeps what carries meaning; NLTK's (the paper's)."""
 
@@ -89,8 +92,9 @@ def compose(words: Words, fills: NDArray[np.object_]) -> list[str]:
 
     A fill stands between the gaps of the word that it replaces. An empty fill removes the word and one
     adjoining gap. Where only one side has a gap, it goes if punctuation stands on the other side ("film great."
-    becomes "film."), else it stays ("great, film" without the comma is "great film"). Two words never run
-    together into one that nobody wrote: a space keeps them apart.
+    becomes "film."), else it stays ("great, film" without the comma is "great film"; "Covid-19 panic" without the
+    number is "Covid- panic", as a hyphen would join what was apart). Two words never run together into one that nobody
+    wrote: a space keeps them apart.
 
     >>> compose(split("a great, fine film"), np.array([["a", "bad", ",", "fine", "film"],
     ...                                                ["a", "", ",", "fine", "film"],
@@ -248,7 +252,7 @@ def _gap_between(left: str, after_left: str, before_right: str, right: str) -> s
     """What stands between two words that meet, where at most one of them had a gap on this side."""
     if gap := after_left or before_right:
         neighbour = right if after_left else left
-        return gap if term(neighbour) else ""
+        return gap if term(neighbour) or neighbour in JOINERS else ""
     return " " if are_one(left, right) else ""
 
 

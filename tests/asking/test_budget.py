@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import random
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 from runs import WEIGHTS, explained, finish, make_run, outcome, reviews
 
-from anchorscope.asking.budget import Budget, CallsSpentError, Meter
+from anchorscope.asking.budget import Budget, CallsSpentError, Meter, TimeUpError
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, InputError
 from anchorscope.testing import WeightPredictor
@@ -187,3 +189,83 @@ def test_a_round_that_was_cut_short_costs_what_it_took_in_all(tmp_path: Path) ->
     finish(make_run(folder=tmp_path / "run", budget=Budget(max_model_calls=90), **PAIRS))
     last = finish(make_run(folder=tmp_path / "run", resume=True, **PAIRS))[-1].cost
     assert last.tests == whole.tests
+
+
+# --- a budget of seconds ---
+
+BATCH_SECONDS = 0.05
+
+
+class Slow(WeightPredictor):
+    """Takes 50 ms a call, however many texts it is asked about, and notes when each call began."""
+
+    at_once = 16
+
+    def __init__(self) -> None:
+        super().__init__(WEIGHTS, bias=-0.05)
+        self.begun: list[float] = []
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        self.begun.append(time.monotonic())
+        time.sleep(BATCH_SECONDS)
+        return super().predict(texts)
+
+
+def test_when_time_is_up_nothing_is_passed_on() -> None:
+    """Nor is a wait begun that would end too late; and a meter that travels leaves its clock behind."""
+    meter = Meter()
+    meter.end_in(60)
+    meter.pass_on(1)
+    with pytest.raises(TimeUpError):
+        meter.check_time(wait=61)
+    meter.end_in(0)
+    with pytest.raises(TimeUpError):
+        meter.pass_on(1)
+    pickle.loads(pickle.dumps(meter)).pass_on(1)
+    assert meter.sent == 1
+
+
+@pytest.mark.parametrize("settings", [PAIRS, ALL, BLOCKS, STOPPING], ids=["pairs", "scan", "blocks", "anchors"])
+def test_a_run_ends_within_one_batch_of_its_time(settings: dict, tmp_path: Path) -> None:
+    """60 documents and a round of everything would take seconds; no call begins after the time that is allowed."""
+    model = Slow()
+    limit = 0.6
+    budget = Budget(max_seconds=limit)
+    run = make_run(reviews(60), model=model, folder=tmp_path / "run", budget=budget, **{**settings, "round_size": 60})
+    start = time.monotonic()
+    last = finish(run)[-1]
+    assert model.begun[-1] <= start + limit
+    assert last.cost.tests > 0 and not last.settled
+    assert len(model.begun) >= 0.5 * limit / BATCH_SECONDS  # the time was used
+
+
+@pytest.mark.parametrize("settings", [PAIRS, ALL, BLOCKS], ids=["pairs", "scan", "blocks"])
+def test_a_run_that_goes_on_with_more_time_ends_as_one_that_had_it(settings: dict, tmp_path: Path) -> None:
+    """Cut off within a round, wherever that was."""
+    for limit in (0.3, 0.5):
+        budget = Budget(max_seconds=limit)
+        cut = make_run(model=Slow(), folder=tmp_path / "run", resume=True, budget=budget, **settings)
+        assert not finish(cut)[-1].settled
+    run = make_run(folder=tmp_path / "run", resume=True, **settings)
+    finish(run)
+    assert outcome(run) == explained(**settings)
+
+
+def test_time_that_does_not_suffice_for_the_predictions_is_refused_with_the_next_step(tmp_path: Path) -> None:
+    """Two documents are the probe; what was said is kept for a run that goes on, which begins with a probe, too."""
+    model = Slow()
+    with pytest.raises(TimeUpError, match=r"--max-seconds 0.1 ends when .* for 2 of the 300 documents; --resume"):
+        finish(make_run(reviews(300), model=model, folder=tmp_path / "run", budget=Budget(max_seconds=0.1), **PAIRS))
+    n_calls = len(model.begun)
+    assert n_calls <= 3
+    finish(make_run(reviews(300), model=model, folder=tmp_path / "run", resume=True, **PAIRS), rounds=0)
+    assert len(model.begun) == n_calls + 1 + -(-296 // 16)  # a probe again, and the others
+
+
+def test_a_wait_that_would_end_too_late_is_not_begun() -> None:
+    """The model is away, and would be asked again in ten seconds; the run has half of one."""
+    waits = []
+    retry = Retry(tries=4, first_wait=10.0, sleep=waits.append)
+    with pytest.raises(TimeUpError):
+        finish(make_run(model=RetryingPredictor(Shaky(1.0, seed=0), retry), budget=Budget(max_seconds=0.5), **PAIRS))
+    assert not waits

@@ -148,3 +148,52 @@ def test_a_run_of_weighted_values_has_every_aggregation(
     folder = tmp_path / "run"
     finish(make_run(folder=folder, **{**RACE, "strategy": strategy, "weight": "fragile"}))
     assert top(folder, capsys, "--aggregation", name)
+
+
+SCAN = {**RACE, "strategy": "scan"}
+
+
+def test_a_kept_scan_of_values_says_what_the_run_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Measured with noise: intervals at 90%, the same drivers, on the page and from ``top``."""
+    folder = kept(tmp_path / "run", **SCAN)
+    said = Result.load(folder)
+    assert said.interval_level == page_data(folder)["about"]["interval_level"] == 0.9
+    shown = {(row["label"], row["term"]): row for row in top(folder, capsys)}
+    for label, explanation in said.explanations.items():
+        assert any(term.driver for term in explanation.terms)
+        for term in explanation.terms:
+            row = shown[label, term.term]
+            assert row["driver"] == term.driver
+            assert [row["low"], row["high"]] == pytest.approx(term.interval)
+            assert term.interval[0] < term.score < term.interval[1]
+
+
+def test_another_seed_gives_a_score_within_the_noise(tmp_path: Path) -> None:
+    """The mean of six full scans, each with its own samples, is in nine of ten intervals of any of them."""
+    runs = [Result.load(kept(tmp_path / str(seed), **SCAN, seed=seed)) for seed in range(6)]
+    scores: dict[tuple[str, str], list[float]] = {}
+    for one in runs:
+        for label, explanation in one.explanations.items():
+            for term in explanation.terms:
+                scores.setdefault((label, term.term), []).append(term.score)
+    covered = [
+        term.interval[0] <= np.mean(scores[label, term.term]) <= term.interval[1]
+        for one in runs
+        for label, explanation in one.explanations.items()
+        for term in explanation.terms
+        if len(scores[label, term.term]) == len(runs)
+    ]
+    assert len(covered) > 30
+    assert 0.8 <= np.mean(covered) < 1
+
+
+def test_a_scan_without_noise_is_exact(tmp_path: Path) -> None:
+    """Words left out, every one of them: another seed gives the same."""
+    given = {"strategy": "scan", "score": "occlusion", "aggregation": "total"}
+    one, other = (Result.load(kept(tmp_path / str(seed), **given, seed=seed)) for seed in (1, 2))
+    scores = [
+        {(label, term.term): term.score for label, e in run.explanations.items() for term in e.terms}
+        for run in (one, other)
+    ]
+    assert one.interval_level == 1.0 and scores[0] == scores[1]
+    assert all(term.interval == (term.score, term.score) for e in one.explanations.values() for term in e.terms)

@@ -123,7 +123,7 @@ class Backwards:
         return Standing(-endless, endless, np.full(len(tally.anchors), not self._left))
 
     def placebo(self):
-        return np.zeros((len(self._collection.labels), len(self._collection.terms)))
+        return np.zeros((2, len(self._collection.labels), len(self._collection.terms)))
 
     def prefixes(self):
         return []

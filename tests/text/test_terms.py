@@ -152,6 +152,11 @@ def test_time_is_linear(part):
         ("#MeToo is here", "#metoo", "is here"),
         ("so👍good", "👍", "so good"),
         ("3.5 stars", "3.5", "stars"),
+        ("COVID-19 scams", "19", "COVID- scams"),
+        ("an anti-war film", "anti", "an -war film"),
+        ("good and/or bad", "or", "good and/ bad"),
+        ("a (great film)", "great", "a (film)"),
+        ("a film, great.", "great", "a film,."),
     ],
 )
 def test_a_text_without_a_term_is_as_somebody_would_write_it(text, key, expected):

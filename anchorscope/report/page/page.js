@@ -99,6 +99,7 @@ function frame() {
       "?",
     ),
     el("dl", { class: "about" }),
+    about.unseen ? el("p", { class: "quiet cut" }, visible(about.unseen)) : null,
     page.live && !page.live.done ? progress() : null,
     page.live?.error ? el("p", { class: "error", role: "alert" }, visible(page.live.error)) : null,
   ];
