@@ -59,7 +59,7 @@ ROOMS = (
     Room(
         "run",
         "documents in, snapshots out",
-        "text asking scoring settings local_scores planning journal result loop",
+        "text asking scoring settings local_scores planning journal backends result loop",
     ),
     Room("estimate", "what a run would take", "text sampling settings planning"),
     Room(

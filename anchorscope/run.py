@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import platform
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
 from importlib.metadata import version
@@ -29,7 +29,9 @@ from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
 from anchorscope.asking.batches import answers_in_batches
 from anchorscope.asking.budget import Budget, CallsSpentError
+from anchorscope.asking.devices import is_card
 from anchorscope.asking.retry import Retry, RetryingPredictor
+from anchorscope.backends.named import named_backend
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
 from anchorscope.journal.database import FILE, reading
@@ -41,6 +43,7 @@ from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.loop import Clock, Loop, Parts, about
 from anchorscope.planning.collection import (
     Candidates,
+    Collection,
     LazyWords,
     Predictions,
     check_labels,
@@ -57,13 +60,16 @@ from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
 from anchorscope.settings import Settings, check_workers
 from anchorscope.text.read import Documents
-from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, Snapshot
+from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, SharingBackend, Snapshot
 
 PREDICTED_AT_ONCE = 8192
 """The predictions of so many documents are written down together, before those of the next."""
 
 PROBE = 2
 """Documents that the model is asked about before all others."""
+
+FEWEST_SHARED = 64
+"""Documents for each worker from which on predicting is shared among them."""
 
 PREDICTIONS_SHARE = 0.4
 """Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
@@ -91,7 +97,7 @@ class Run:
         folder: Path | None = None,
         resume: bool = False,
         backend: str = "local",
-        workers: int = 1,
+        workers: int | None = None,
         budget: Budget | None = None,
         training_texts: Sequence[str] | None = None,
         sources: Mapping[str, str] | None = None,
@@ -105,7 +111,7 @@ class Run:
         self.perturbator = perturbator
         self._settings = settings
         self._aggregation = aggregation(settings.aggregation)
-        self._make_backend: Callable[[MeteredScore, int], Backend] = registry.resolve("backend", backend)
+        self._make_backend = named_backend(backend)
         self._workers = workers
         self._budget = budget or Budget()
         self._training_texts = training_texts
@@ -118,7 +124,8 @@ class Run:
         self._finished = False
         self._unseen: dict[str, int] = {}  # what the model does not read
         refuse_existing(folder, resume)
-        check_workers(workers)
+        if workers is not None:
+            check_workers(workers)
         clock = Clock()
         self._chosen, left_out = choose(documents.documents, settings)
         self._skipped = {**documents.skipped, **left_out}
@@ -193,52 +200,70 @@ class Run:
     def _snapshots(self, journal: Journal | None) -> Iterator[Snapshot]:
         clock = Clock()
         settings = self._settings
-        labels = self._predictor.labels
-        check_labels(labels, settings)
-        candidates = self._candidates()
+        check_labels(self._predictor.labels, settings)
         self._fit()
         if journal:
             self._begin_or_compare(journal)
+        score = self._score()
+        with closing(self._make_backend(score, self._workers)) as backend:
+            collection = self._collection(backend, journal)
+            self._warn_of_labels_only()
+            parts = Parts(
+                predictor=self._predictor,
+                perturbator=self.perturbator,
+                settings=settings,
+                budget=self._budget,
+                score=score,
+                backend=backend,
+                journal=journal,
+                folder=self._folder,
+                keep_texts=self._keep_texts,
+            )
+            if self._folder:
+                (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
+            loop = Loop(collection, parts, self._choosing + Cost(predictor_texts=self._n_asked), clock)
+            for snapshot in loop.snapshots():
+                self._finished = loop.finished
+                yield snapshot
+
+    def _score(self) -> MeteredScore:
+        """What is measured, within a number of calls."""
+        make = registry.resolve("score", str(self._settings.score))
+        devices = [getattr(model, "device", "cpu") for model in (self._predictor.predictor, self.perturbator)]
+        on_card = any(is_card(str(device)) for device in devices)
+        return MeteredScore(make(self._predictor, self.perturbator, self._settings), self._predictor, on_card=on_card)
+
+    def _collection(self, backend: Backend, journal: Journal | None) -> Collection:
+        """The linear pass: documents cut into terms, and what the model says of them."""
+        candidates = self._candidates(backend)
         drawn = self._drawn(journal)
+        is_all = len(drawn) == len(self._chosen)
         chosen = [self._chosen[number] for number in drawn.tolist()]
-        inside = candidates if len(drawn) == len(self._chosen) else candidates.of(drawn)
-        predictions, sampled, rows = self._predictions(chosen, journal)
+        inside = candidates if is_all else candidates.of(drawn)
+        predictions, sampled, rows = self._predictions(chosen, backend, journal)
         collection = collect(
             chosen,
-            labels,
+            self._predictor.labels,
             predictions,
-            settings,
+            self._settings,
             candidates=inside,
             surrogate=self._surrogate(chosen, inside, sampled, rows, journal),
-            beyond=candidates.n_holders() - inside.n_holders(),
+            beyond=None if is_all else candidates.n_holders() - inside.n_holders(),
             n_beyond=len(self._chosen) - len(drawn),
         )
         if journal:
             journal.write_collection(collection)
-        self._warn_of_labels_only()
-        parts = Parts(
-            predictor=self._predictor,
-            perturbator=self.perturbator,
-            settings=settings,
-            budget=self._budget,
-            make_backend=self._make_backend,
-            workers=self._workers,
-            journal=journal,
-            folder=self._folder,
-            keep_texts=self._keep_texts,
-        )
-        if self._folder:
-            (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
-        loop = Loop(collection, parts, self._choosing + Cost(predictor_texts=self._n_asked), clock)
-        for snapshot in loop.snapshots():
-            self._finished = loop.finished
-            yield snapshot
+        return collection
 
-    def _candidates(self) -> Candidates:
+    def _candidates(self, backend: Backend) -> Candidates:
         """The terms that may be tested, where the model reads them."""
         texts = [document.text for document in self._chosen]
         found = find_candidates(
-            self._chosen, self._settings, training_texts=self._training_texts, seen=self._predictor.visible(texts)
+            self._chosen,
+            self._settings,
+            training_texts=self._training_texts,
+            seen=self._predictor.visible(texts),
+            helpers=backend if isinstance(backend, SharingBackend) else None,
         )
         self._unseen = {"documents": found.n_cut, "words": found.n_unseen} if found.n_cut else {}
         return found
@@ -269,7 +294,7 @@ class Run:
         return np.sort(order[:wanted])
 
     def _predictions(
-        self, chosen: Sequence[Document], journal: Journal | None
+        self, chosen: Sequence[Document], backend: Backend, journal: Journal | None
     ) -> tuple[Predictions, NDArray[np.intp], NDArray[np.float64]]:
         """What the model says of the documents; and of a sample of them, all of its answer.
 
@@ -280,13 +305,12 @@ class Run:
         sampled = np.sort(np.argsort(priorities(self._settings.seed, [d.key for d in chosen]))[:SURROGATE_DOCUMENTS])
         known = journal.read_predictions(len(chosen), n_labels) if journal else None
         start = 0 if known is None else len(known)
-        edges = sorted(
-            {start, min(start + PROBE, len(chosen)), *range(start, len(chosen), PREDICTED_AT_ONCE), len(chosen)}
-        )
+        at_once = PREDICTED_AT_ONCE * (backend.n_workers if isinstance(backend, SharingBackend) else 1)
+        edges = sorted({start, min(start + PROBE, len(chosen)), *range(start, len(chosen), at_once), len(chosen)})
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
         self._n_asked = self._predictor.n_probed + (int(journal.meta().get("asked", 0)) if journal else 0)
         for begin, end in pairwise(edges):
-            rows = self._predicted(chosen[begin:end])
+            rows = self._predicted(chosen[begin:end], backend)
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
                 journal.begin({"asked": self._n_asked})
@@ -298,13 +322,19 @@ class Run:
         )
         return predictions, sampled, np.concatenate([rows for _, rows in pieces])
 
-    def _predicted(self, documents: Sequence[Document]) -> NDArray[np.float64]:
+    def _predicted(self, documents: Sequence[Document], backend: Backend) -> NDArray[np.float64]:
         """The model's answers about some documents; where it is at fault, the error names the document."""
         meter = self._predictor.meter
         before = meter.sent
-        meter.allow(max(0.0, self._budget.max_model_calls - self._n_asked))
+        left = max(0.0, self._budget.max_model_calls - self._n_asked)
+        texts = [document.text for document in documents]
         try:
-            return answers_in_batches(self._predictor, [document.text for document in documents], PREDICTED_AT_ONCE)
+            if isinstance(backend, SharingBackend) and len(texts) >= backend.n_workers * FEWEST_SHARED:
+                rows, n_sent = backend.predict(texts, left)
+                self._n_asked += n_sent
+                return rows
+            meter.allow(left)
+            return answers_in_batches(self._predictor, texts, PREDICTED_AT_ONCE)
         except ModelError as error:
             keys = [document.key for document in documents if document.text == error.text]
             raise about(error, f"document {keys[0]}") if keys else error from error.__cause__

@@ -162,7 +162,7 @@ def _dry_run(
             predictor,
             perturbator,
             settings,
-            workers=given.get("workers", 1),
+            workers=given.get("workers") or 1,
             price_per_1000=given.get("price_per_1000"),
         )
     except ModelError as error:

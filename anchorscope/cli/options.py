@@ -24,7 +24,7 @@ from anchorscope.text.unpack import LIMIT
 
 PLUGS = {
     "aggregation": "how the values of a term's occurrences become its score",
-    "backend": "where the work is done",
+    "backend": "where the work is done; ray:HOST:PORT joins a cluster",
     "perturbator": "what replaces words; [:ARGUMENT] where it takes one",
     "reporter": "who shows the run while it goes, on the error output",
     "score": "what is measured of a term in a document",
@@ -243,7 +243,9 @@ def add_budgets(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--price-per-1000", type=above_zero(float), metavar="X", help="what 1,000 texts for the model cost, to be told"
     )
     group.add_argument("--backend", metavar="B", help=PLUGS["backend"])
-    group.add_argument("--workers", type=above_zero(int), metavar="N", help="processes that share the work (1)")
+    group.add_argument(
+        "--workers", type=above_zero(int), metavar="N", help="processes that share the work (1; ray: one a GPU or CPU)"
+    )
     return group
 
 
