@@ -77,7 +77,7 @@ def _package() -> ModuleType:
 
 
 def _say_nothing(ray: ModuleType) -> None:
-    """Ray prints what becomes of workers on the standard output, which is for data; it has no public switch for that."""
+    """Ray prints what becomes of workers on the standard output, which is for data; no public switch ends that."""
     ray._private.worker._worker_logs_enabled = False
 
 

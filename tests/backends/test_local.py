@@ -102,7 +102,7 @@ def test_workers_share_the_linear_pass_and_find_the_same(monkeypatch: pytest.Mon
     """Terms are numbered apart in each part, and as they are met: only the merged ones may come out."""
     monkeypatch.setattr("anchorscope.planning.collection.CUT_AT_ONCE", 500)
     monkeypatch.setattr("anchorscope.planning.collection.CUT_BY_A_HELPER", 700)
-    texts = [*reviews(600), "Great GREAT great!!! :-)", "so_called 3.5 #not", "電影很好看", "FILM Film, and"] * 2
+    texts = [*reviews(600), "Great GREAT great!!! :-)", "so_called 3.5 #not", "FILM Film, and"] * 2
     given = {"texts": texts, "strategy": "race", "score": "occlusion", "aggregation": "total", "test": "fixed"}
     assert explained(**given, workers=2) == explained(**given)
 
