@@ -37,14 +37,17 @@ from anchorscope.types import Backend, Cost, Measurements, Unit
 SHARES_A_REPLICA = 4
 """Shares of a round for each replica: with a lost one a quarter of its work is lost, and a slow one has fewer."""
 
+PARTS_A_REPLICA = 8
+"""The same of the documents that are predicted together."""
+
 FEWEST_UNITS = 64
 """Units of a share, unless there would be less than one for each replica: models are quicker at many texts together."""
 
 UNDER_WAY = 2
 """Shares that a replica holds at a time: the one that it measures, and the next."""
 
-MOST_LOSSES = 3
-"""A share that has cost so many replicas is not given to another."""
+MOST_LOSSES = 5
+"""A share over which so many replicas were lost is not given to another."""
 
 STARTED_WITHIN = 300.0
 """Seconds in which at least one replica has to be there."""
@@ -107,7 +110,8 @@ class RayActors:
 
     def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], int]:
         """What the model says of some texts (texts, labels), and how many it was asked about for that."""
-        parts = list(batches(texts, max(1, -(-len(texts) // self.n_workers))))
+        n_parts = max(self.n_workers, min(self.n_workers * PARTS_A_REPLICA, len(texts) // FEWEST_UNITS))
+        parts = list(batches(texts, max(1, -(-len(texts) // n_parts))))
         spare = (max_calls - len(texts)) / max(1, len(parts))
         answers = self._answers([Task("predict", (part, len(part) + spare)) for part in parts])
         return np.concatenate([rows for rows, _ in answers]), sum(sent for _, sent in answers)
@@ -138,14 +142,22 @@ class RayActors:
                 if answer in self._starting:
                     self._started(answer)
                     continue
-                number, replica = held.pop(answer)
-                found, is_there = self._fetch(answer, replica, tasks[number])
-                if not is_there and next_try is not None:
-                    found = next_try(number)
-                if is_there or found is not None:
+                if answer not in held:
+                    continue  # lost with another one of its replica
+                number, replica = held[answer]
+                found, error = self._fetch(answer)
+                if error is None:
+                    del held[answer]
                     answers[number] = found
-                else:
-                    waiting.appendleft(number)
+                    self._ready[replica] -= 1
+                    continue
+                *others, first = self._lost(replica, error, tasks, held, answers)
+                for lost in (*others, first):
+                    instead = next_try(lost) if next_try is not None and lost == first else None
+                    if instead is None:
+                        waiting.appendleft(lost)
+                    else:
+                        answers[lost] = instead
         return [answers[number] for number in range(len(tasks))]
 
     def _hand_out(self, tasks: Sequence[Task], waiting: deque[int], held: dict[Any, tuple[int, Any]]) -> None:
@@ -158,29 +170,42 @@ class RayActors:
                     held[getattr(replica, task.method).remote(*task.arguments)] = number, replica
                     self._ready[replica] += 1
 
-    def _fetch(self, answer: Any, replica: Any, task: Task) -> tuple[Any, bool]:
-        """The answer and True; or None and False, if it was lost with its replica."""
+    def _fetch(self, answer: Any) -> tuple[Any, BaseException | None]:
+        """An answer; or why it was lost with its replica. What the model raised there is raised here."""
         ray = self._session.ray
         try:
-            found = ray.get(answer)
+            return ray.get(answer), None
         except ray.exceptions.RayTaskError as error:
             raise error.cause from error
         except ray.exceptions.RayError as error:
-            self._drop(replica, error)
-            task.n_lost += 1
-            if task.n_lost >= MOST_LOSSES:
-                raise AnchorscopeError(_ended_often(self._why)) from error
-            return None, False
-        if replica in self._ready:
-            self._ready[replica] -= 1
-        return found, True
+            return None, error
 
-    def _drop(self, replica: Any, error: BaseException) -> None:
-        """Another one in the place of a replica that is lost; its other tasks will be found to be lost, too."""
+    def _lost(
+        self,
+        replica: Any,
+        error: BaseException,
+        tasks: Sequence[Task],
+        held: dict[Any, tuple[int, Any]],
+        answers: dict[int, Any],
+    ) -> list[int]:
+        """The tasks that are lost with a replica, the last one first; what it had answered before is no loss."""
         self._why = _reason(error)
-        if self._ready.pop(replica, None) is not None:
-            self._session.ray.kill(replica)
-            self._start()
+        del self._ready[replica]
+        self._session.ray.kill(replica)
+        self._start()
+        numbers = []
+        for answer in [answer for answer, (_, holder) in held.items() if holder == replica]:
+            number, _ = held.pop(answer)
+            found, is_lost = self._fetch(answer)
+            if is_lost is None:
+                answers[number] = found
+            else:
+                numbers.append(number)
+        # It was at work on the first of them when it ended: the others were only waiting.
+        tasks[numbers[0]].n_lost += 1
+        if tasks[numbers[0]].n_lost >= MOST_LOSSES:
+            raise AnchorscopeError(_ended_often(self._why)) from error
+        return numbers[::-1]
 
     def _start(self) -> None:
         replica = self._session.ray.remote(Replica).options(**self._needs).remote()

@@ -108,7 +108,7 @@ def test_a_worker_that_is_killed_changes_nothing(local_ray: ModuleType, tmp_path
 def test_units_that_end_every_worker_are_given_up(
     local_ray: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(AnchorscopeError, match=r"3 workers ended over the same units .*--resume"):
+    with pytest.raises(AnchorscopeError, match=r"5 workers ended over the same units .*--resume"):
         finish(make_run(reviews(20), model=Deadly(tmp_path), backend="ray", workers=1))
     sleep(1)  # Ray has its own word to say about that, a little later
     assert not capsys.readouterr().out
