@@ -129,6 +129,8 @@ class Run:
         clock = Clock()
         self._chosen, left_out = choose(documents.documents, settings)
         self._skipped = {**documents.skipped, **left_out}
+        if documents.beyond is not None:
+            self._skipped["not drawn, only counted"] = documents.beyond.n_documents - len(self._chosen)
         self._segmenters = check_scripts(self._chosen, settings)
         self._choosing = clock.spent()
 
@@ -248,12 +250,26 @@ class Run:
             self._settings,
             candidates=inside,
             surrogate=self._surrogate(chosen, inside, sampled, rows, journal),
-            beyond=None if is_all else candidates.n_holders() - inside.n_holders(),
-            n_beyond=len(self._chosen) - len(drawn),
+            beyond=None
+            if is_all and self._documents.beyond is None
+            else self._holders(candidates) - inside.n_holders(),
+            n_beyond=self._n_in_all - len(drawn),
         )
         if journal:
             journal.write_collection(collection)
         return collection
+
+    @property
+    def _n_in_all(self) -> int:
+        beyond = self._documents.beyond
+        return len(self._chosen) if beyond is None else beyond.n_documents
+
+    def _holders(self, candidates: Candidates) -> NDArray[np.int64]:
+        """How many documents of the whole collection hold each term, (terms,)."""
+        beyond = self._documents.beyond
+        if beyond is None:
+            return candidates.n_holders()
+        return np.array([beyond.holders[term] for term in candidates.terms], np.int64)
 
     def _candidates(self, backend: Backend) -> Candidates:
         """The terms that may be tested, where the model reads them."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from inspect import signature
+from pathlib import Path
 
 from anchorscope import registry
+from anchorscope.backends.ray_blocks import ray_blocks
 from anchorscope.errors import InputError
 from anchorscope.local_scores.metered import MeteredScore
+from anchorscope.text.blocks import Blocks, ParquetBlocks
 from anchorscope.types import Backend
 
 MakeBackend = Callable[[MeteredScore, int | None], Backend]
@@ -33,3 +37,15 @@ def named_backend(spec: str) -> MakeBackend:
             f"The backend {name!r} takes nothing behind a colon, and {argument!r} stands there."
         ) from error
     return lambda score, workers: make(score, workers, argument)
+
+
+@contextmanager
+def named_blocks(spec: str, paths: Sequence[str | Path], column: str | None, workers: int | None) -> Iterator[Blocks]:
+    """Parquet files, read by the workers of a backend where it has a way to, else here."""
+    name, _, argument = spec.partition(":")
+    named_backend(spec)
+    if name != "ray":
+        yield ParquetBlocks(paths, column)
+        return
+    with ray_blocks(paths, column, argument or None, workers) as blocks:
+        yield blocks

@@ -17,8 +17,9 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,9 @@ PARTS_A_REPLICA = 8
 
 FEWEST_UNITS = 64
 """Units of a share, unless there would be less than one for each replica: models are quicker at many texts together."""
+
+PART_SECONDS = 2.0
+"""What a share should take at most: where workers come and go, long ones would never be finished."""
 
 UNDER_WAY = 2
 """Shares that a replica holds at a time: the one that it measures, and the next."""
@@ -87,19 +91,32 @@ class RayActors:
         self._ready: dict[Any, int] = {}  # replica -> how many tasks it holds
         self._n_not_started = 0
         self._why = ""
+        self._seconds_a_call = 0.0
         for _ in range(self.n_workers):
             self._start()
         self._wait_for_one()
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
         """As the local score does, each replica its shares of the units."""
-        n_shares = max(self.n_workers, min(self.n_workers * SHARES_A_REPLICA, len(units) // FEWEST_UNITS))
+        n_shares = self._n_parts(SHARES_A_REPLICA, len(units), sum(map(self._score.calls, units)))
         dealt = shares(self._score, units, n_shares, self._dealt_out(units, max_calls))
         lost = _Losses(max_calls, dealt)
         tasks = [Task("measure", (share.units, share.allowed)) for share in dealt]
+        begun = monotonic()
         answers = self._answers(tasks, lost.next_try)
         found, cost = joined(dealt, answers)
+        self._timed(begun, cost.predictor_texts)
         return found, cost + Cost(predictor_texts=lost.charged)
+
+    def _n_parts(self, a_replica: int, n_items: int, n_calls: float) -> int:
+        """Into how many parts work is divided: some for each replica, and none that takes long, as far as one knows."""
+        by_time = ceil(n_calls * self._seconds_a_call / PART_SECONDS) if isfinite(n_calls) else 0
+        return max(self.n_workers, min(self.n_workers * a_replica, n_items // FEWEST_UNITS), min(by_time, n_items))
+
+    def _timed(self, begun: float, n_calls: int) -> None:
+        """Take note of what a call takes a replica."""
+        if n_calls:
+            self._seconds_a_call = (monotonic() - begun) * self.n_workers / n_calls
 
     def _dealt_out(self, units: Sequence[Unit], max_calls: float) -> float:
         """The calls that are dealt out: half of those that should be left over are kept, for shares that are lost."""
@@ -110,10 +127,12 @@ class RayActors:
 
     def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], int]:
         """What the model says of some texts (texts, labels), and how many it was asked about for that."""
-        n_parts = max(self.n_workers, min(self.n_workers * PARTS_A_REPLICA, len(texts) // FEWEST_UNITS))
+        n_parts = self._n_parts(PARTS_A_REPLICA, len(texts), len(texts))
         parts = list(batches(texts, max(1, -(-len(texts) // n_parts))))
         spare = (max_calls - len(texts)) / max(1, len(parts))
+        begun = monotonic()
         answers = self._answers([Task("predict", (part, len(part) + spare)) for part in parts])
+        self._timed(begun, len(texts))
         return np.concatenate([rows for rows, _ in answers]), sum(sent for _, sent in answers)
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:

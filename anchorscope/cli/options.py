@@ -73,6 +73,12 @@ def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--label-column", metavar="NAME", help="a column of true labels, kept with the run")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
     group.add_argument("--clean", metavar="HOW", help="none, or tweets: as the paper cleans them (none)")
+    group.add_argument(
+        "--draw",
+        type=above_zero(int),
+        metavar="N",
+        help="hold so many documents of Parquet files or folders; the others are only counted, where they are",
+    )
     add_max_unpacked(group)
     group.add_argument("--training", nargs="+", metavar="DOCS", help="the model's training texts, for aggregation av5")
     return group

@@ -273,7 +273,7 @@ class Collection(Candidates):
 def choose(documents: Sequence[Document], settings: Settings) -> tuple[list[Document], dict[str, int]]:
     """The documents to explain, in the order of their keys, and how many of the others were left out, by reason."""
     sampled = sample(documents, settings.sample_documents, settings.seed)
-    chosen = [document for document in sampled if not _is_longer(document.text, settings.max_words)]
+    chosen = [document for document in sampled if not is_longer(document.text, settings.max_words)]
     if not chosen:
         raise DocumentsError(
             f"Each of the {len(sampled)} documents has more than {settings.max_words} words; raise --max-words."
@@ -576,6 +576,21 @@ def _find_apart(kinds: str, never: frozenset[str], texts: Sequence[str]) -> tupl
     return found, numbers.apart()
 
 
+def count_holders(texts: Sequence[str], kinds: str) -> dict[str, int]:
+    """How many of some texts hold each term.
+
+    >>> count_holders(["so good, so", "Good!"], "words")
+    {'so': 1, 'good': 2}
+    """
+    if not texts:
+        return {}
+    found, apart = _find_apart(kinds, frozenset(), texts)
+    holder = np.repeat(np.arange(len(texts)), found.sizes)
+    pairs = np.sort(holder * len(apart.terms) + found.term, kind="stable")
+    terms = pairs[np.diff(pairs, prepend=-1) > 0] % max(1, len(apart.terms))
+    return dict(zip(apart.terms, np.bincount(terms, minlength=len(apart.terms)).tolist()))
+
+
 def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
     """The words of some texts that have a term and are no stop words."""
     found = cut(texts, merged=numbers.kinds != PLAIN)
@@ -654,7 +669,7 @@ def _count(texts: Sequence[str], chosen: Sequence[str], kinds: str) -> NDArray[n
     return np.array([counts[word] for word in chosen], np.int64)
 
 
-def _is_longer(text: str, max_words: int) -> bool:
+def is_longer(text: str, max_words: int) -> bool:
     """Whether a text has more words than that; most have not even as many characters, and are not cut for it."""
     return len(text) > max_words and len(words_in(text)) > max_words
 
