@@ -1,10 +1,11 @@
 """What does a run take as the collection grows, by one process and by several? Checks the cost model of docs/scale.md.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.scale --data FOLDER [--sizes 1000 … 1000000] [--by local:1 local:2 ray:2]
-        [--strategy race] [--repeats 1]
+    OMP_NUM_THREADS=1 python -m benchmarks.scale --data FOLDER [--sizes 1000 … 1000000]
+        [--by local:1 local:2 ray:2 ray:2:draw] [--strategy race] [--repeats 1]
 
 FOLDER is that of ``benchmarks.growth``: texts, a document a line. Sizes are nested; beyond the lines that there are,
-lines are varied (two words of one are swapped, by a seed), and the row says how many. A linear classifier of film
+lines are varied (two words of one are swapped, by a seed), and the row says how many. With ``draw`` 10,000 documents
+are drawn of Parquet files of 100,000 rows, and the others are counted where they are. A linear classifier of film
 reviews is explained by the preset ``fast``. Every run has a process of its own; those of a size follow each other at
 once, in turn, so that what else the machine does falls on all of them. Reported are wall seconds of the *linear pass*
 (reading, choosing, cutting, predicting, fitting the surrogate, indexing: up to the first snapshot) and of what comes
@@ -22,8 +23,10 @@ import resource
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
+from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
+from shutil import rmtree
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
@@ -31,25 +34,38 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from anchorscope.backends.named import named_blocks
+from anchorscope.planning.draw import draw
 from anchorscope.run import Run
-from anchorscope.settings import preset
-from anchorscope.text.read import read_files
+from anchorscope.settings import Settings, preset
+from anchorscope.text.read import Documents, read_files
 from benchmarks import written
 from benchmarks.growth import _classifier, _lines, _memory
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 BY = ("local:1", "local:2")
+DRAWN = 10_000
+PARQUET_ROWS = 100_000
+
+
+def read(backend: str, workers: int, settings: Settings, lines: Path, *, is_drawn: bool) -> Documents:
+    """All documents, or some drawn of them."""
+    if not is_drawn:
+        return read_files(lines)
+    with named_blocks(backend, [lines.with_suffix("")], None, workers) as blocks:
+        return draw(blocks, DRAWN, settings)
 
 
 def measure(by: str, strategy: str, lines: Path) -> dict[str, Any]:
     """One run in a fresh process: a row of the table."""
-    backend, _, workers = by.partition(":")
+    backend, workers, *drawn = by.split(":")
+    settings = preset("fast", strategy=strategy)
     predictor = _classifier()
     held = _memory("VmRSS")
     wall, cpu = perf_counter(), process_time()
-    documents = read_files(lines)
-    read = perf_counter() - wall
-    run = Run(documents, predictor, None, preset("fast", strategy=strategy), backend=backend, workers=int(workers))
+    documents = read(backend, int(workers), settings, lines, is_drawn=drawn == ["draw"])
+    reading = perf_counter() - wall
+    run = Run(documents, predictor, None, settings, backend=backend, workers=int(workers))
     snapshots = run.snapshots()
     next(snapshots)
     linear, linear_cpu = perf_counter() - wall, process_time() - cpu
@@ -58,7 +74,7 @@ def measure(by: str, strategy: str, lines: Path) -> dict[str, Any]:
     found = {key: value for key, value in run.result().to_dict().items() if key != "cost"}
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
-        "read_seconds": read,
+        "read_seconds": reading,
         "linear_seconds": linear,
         "linear_cpu": linear_cpu,
         "beyond_seconds": beyond,
@@ -86,6 +102,21 @@ def write_lines(lines: list[str], size: int, path: Path, seed: int = 0) -> int:
             words[one], words[other] = words[other], words[one]
             file.write(" ".join(words) + "\n")
     return n_varied
+
+
+def write_parquet(lines: Path) -> None:
+    """The same documents in a folder of Parquet files."""
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    folder = lines.with_suffix("")
+    folder.mkdir()
+    with lines.open(encoding="utf-8") as file:
+        for number in count():
+            some = [line.rstrip("\n") for line in islice(file, PARQUET_ROWS)]
+            if not some:
+                break
+            write_table(pa.table({"text": some}), folder / f"{number}.parquet", row_group_size=PARQUET_ROWS // 4)
 
 
 def table(rows: list[dict[str, Any]]) -> Table:
@@ -124,12 +155,14 @@ def main() -> None:
         for size in arguments.sizes:
             path = Path(folder, f"{size}.txt")
             n_varied = write_lines(lines, size, path)
+            write_parquet(path)
             for _ in range(arguments.repeats):
                 for by in arguments.by:
                     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                         found = pool.submit(measure, by, arguments.strategy, path).result()
                     rows.append({"documents": size, "varied": n_varied, "by": by, **found})
             path.unlink()
+            rmtree(path.with_suffix(""))
             Console(width=160).print(table([row for row in rows if row["documents"] == size]))
             written.write(arguments.name, arguments, rows)
     Console(width=160).print(table(rows))
