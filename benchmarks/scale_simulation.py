@@ -79,8 +79,8 @@ def play(a_pass: Pass, n_blocks: int, n_workers: int) -> Played:
     merged: list[float] = []
     for number in range(n_blocks):
         begun = heappop(free)
-        if number >= WAITING:
-            begun = max(begun, merged[number - WAITING])  # backpressure
+        if number >= n_workers + WAITING:
+            begun = max(begun, merged[number - n_workers - WAITING])  # backpressure
         answered = begun + a_pass.worker
         heappush(free, answered)
         link_free = max(link_free, answered) + a_pass.size / LINK

@@ -5,6 +5,7 @@ Ray Data reads no further ahead than its memory allows, so a slow consumer slows
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,6 +51,7 @@ class RayBlocks:
             import ray.data
 
             context = ray.data.DataContext.get_current()
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
         context.enable_progress_bars = False
         context.print_on_execution_start = False
 
