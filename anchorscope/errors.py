@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from reprlib import repr as short_repr
 from typing import Any
 
 
@@ -115,3 +116,13 @@ class SomeFailedError(ModelFailedError):
         super().__init__(message)
         self.failed = failed
         self.rows = rows
+
+
+def in_a_line(value: Any) -> str:
+    """A value of any kind, short enough for a sentence.
+
+    >>> import numpy as np
+    >>> in_a_line(np.arange(99.0).reshape(-1, 1))
+    'array([[ 0.],... [98.]])'
+    """
+    return " ".join(short_repr(value).split())

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from anchorscope.planning.collection import LazyWords, check_labels, check_scripts, choose, find_candidates
+from anchorscope.planning.candidates import check_scripts, choose, find_candidates
+from anchorscope.planning.collection import LazyWords, check_labels
 from anchorscope.sampling.draws import half_masks
 from anchorscope.sampling.engine import SHARED_BLOCK
 from anchorscope.settings import Settings

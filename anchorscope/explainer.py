@@ -12,13 +12,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from anchorscope import registry
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.kept_answers import kept_for
 from anchorscope.asking.retry import Retry, RetryingPredictor
-from anchorscope.errors import DocumentsError, InputError
+from anchorscope.errors import DocumentsError, InputError, in_a_line
 from anchorscope.local import LocalExplanation, explain_document, tested_positions
 from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
@@ -27,13 +27,12 @@ from anchorscope.predictors.labels import given_names
 from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import (
+    NO_PERTURBATOR,
     Settings,
-    in_a_line,
+    needs_perturbator,
     preset,
     preset_for_one_document,
     score_is_graded,
-    score_perturbs,
-    unused_perturbator,
 )
 from anchorscope.text.read import Documents, listed_texts, read_texts
 from anchorscope.text.rule import PLAIN
@@ -50,7 +49,7 @@ class Explainer:
     ``text_column``  where a model that was fitted on a table finds its texts
     ``batch_size``   texts a call of the model, at most; None is as many as there are
     ``only``         the labels to explain; all of them if None
-    ``perturbator``  a Perturbator, or None for the one that suits the documents
+    ``perturbator``  a Perturbator, or None for the one that suits the documents; "none" where no word is replaced
     ``settings``     further settings by name, such as ``{"delta": 0.2}``; they go before the preset's
     ``backend``      where the work is done, by name: "local", "ray", "ray:HOST:PORT"; ``workers`` processes share it
     ``cache``        whether answers are kept from run to run: None keeps those of models in files and behind HTTP
@@ -68,7 +67,7 @@ class Explainer:
         text_column: str | None = None,
         batch_size: int | None = None,
         only: Sequence[str] | None = None,
-        perturbator: Perturbator | None = None,
+        perturbator: Perturbator | Literal["none"] | None = None,
         preset: str = "fast",
         settings: Mapping[str, Any] | None = None,
         backend: str = "local",
@@ -175,16 +174,13 @@ class Explainer:
 
     def _perturbator(self, texts: Sequence[Words], settings: Settings) -> Perturbator | None:
         """What replaces words, where the local score has them replaced."""
-        if not isinstance(self.perturbator, Perturbator | None):
-            raise InputError(
-                f"perturbator must be a Perturbator, such as CorpusPerturbator(), not {in_a_line(self.perturbator)}."
-            )
-        if not score_perturbs(settings):
-            if self.perturbator is not None:
-                raise InputError(unused_perturbator(settings))
+        named = self.perturbator
+        if not isinstance(named, Perturbator | None) and named != NO_PERTURBATOR:
+            raise InputError(f"perturbator must be a Perturbator, such as CorpusPerturbator(), not {in_a_line(named)}.")
+        if not needs_perturbator(settings, named):
             return None
-        if self.perturbator is not None:
-            return self.perturbator
+        if isinstance(named, Perturbator):
+            return named
         perturbator, remark = choose_perturbator(texts, top_n=settings.top_n)
         if remark:
             warnings.warn(remark, stacklevel=4)

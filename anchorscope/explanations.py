@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.scoring.aggregation import Aggregation
-from anchorscope.scoring.standing import Standing
+from anchorscope.scoring.aggregation import Aggregation, Standing
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import Explanation, Term
 

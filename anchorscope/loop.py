@@ -22,7 +22,7 @@ from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import ModelError, RunFolderError
 from anchorscope.explanations import Shown, explanation
 from anchorscope.journal import evidence
-from anchorscope.journal.columns import measurements_in, rows_of
+from anchorscope.journal.measurements import measurements_in, rows_of
 from anchorscope.journal.writer import Journal
 from anchorscope.local_scores.culprit import unit_of
 from anchorscope.local_scores.metered import MeteredScore
@@ -124,19 +124,21 @@ class Loop:
                 break
             found = Measurements.join((found, more))
             first, rest = _divided(round_, len(found))
-        if self._number not in self._closed or len(found) > n_known:
+        n_found = len(found)
+        is_new = self._number not in self._closed or n_found > n_known
+        if is_new:
             spent += self._clock.spent()
         self._cost += spent
         self._is_short = rest is not None
-        if round_.units and not len(found):
+        if round_.units and not n_found:
             return False
         self._ledger.add(first, found)
-        if journal is not None and (self._number not in self._closed or len(found) > n_known):
+        if journal is not None and is_new:
             rows = rows_of(first, found, self._collection)
             journal.write_round(self._number, rows, first.skips, self._strategy.prefixes(), spent)
         if journal is not None and self._number == 0:
             journal.write_placebo(self._strategy.placebo())
-        self._n_measured += len(found)
+        self._n_measured += n_found
         self._number += 1
         return True
 
@@ -238,6 +240,8 @@ class Loop:
 
 
 def _divided(round_: Round, n_rows: int) -> tuple[Round, Round | None]:
+    if n_rows == len(round_.occurrences):  # as most often: all of it
+        return round_, None
     divided = round_.split(n_rows)
     assert divided is not None, "a backend answers whole units"
     return divided

@@ -8,12 +8,12 @@ first use. Outside packages add a name through an entry point of the group ``anc
 
     kind         what it is                                             how it is called
     aggregation  an ``Aggregation`` (scoring/aggregation.py)
-    backend      makes a ``Backend`` (types.py)                         (local score, workers[, argument])
+    backend      makes a ``Backend`` (types/)                           (local score, workers[, argument])
     drawing      explanations -> something to look at                   (explanations, level=…)
-    perturbator  makes a ``Perturbator`` (types.py)                     (argument, top_n=…, device=…)
-    predictor    makes a ``Predictor`` (types.py)                       (argument, labels=…)
-    reporter     makes a ``Reporter`` (types.py)                        (text stream)
-    score        makes a ``LocalScore`` (types.py)                      (predictor, perturbator, settings)
+    perturbator  makes a ``Perturbator`` (types/)                       (argument, top_n=…, device=…)
+    predictor    makes a ``Predictor`` (types/)                         (argument, labels=…)
+    reporter     makes a ``Reporter`` (types/)                          (text stream)
+    score        makes a ``LocalScore`` (types/)                        (predictor, perturbator, settings)
     strategy     makes a ``Strategy`` (planning/plan.py)                (collection, settings)
 
 What stands behind a colon of the name (``masked-lm:FOLDER``) is the argument.
@@ -22,6 +22,7 @@ What stands behind a colon of the name (``masked-lm:FOLDER``) is the argument.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -50,8 +51,9 @@ def names(kind: str) -> list[str]:
     return sorted({*load(TABLES[kind]), *(entry.name for entry in entry_points(group=f"anchorscope.{kind}"))})
 
 
+@cache
 def resolve(kind: str, name: str) -> Any:
-    """The object behind a name.
+    """The object behind a name, which stays the same while the process lasts.
 
     >>> resolve("aggregation", "sq").name
     'sq'

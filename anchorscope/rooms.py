@@ -48,7 +48,7 @@ ROOMS = (
     Room("predictors", "adapters to the black box", "text asking"),
     Room("perturbators", "adapters to the noise", "text asking"),
     Room("embedded_model", "the masked language model that is shipped"),
-    Room("backends", "where work is done", "text asking settings local_scores"),
+    Room("backends", "where work is done", "text asking local_scores"),
     Room("result", "what a run found, as a value and as JSON"),
     Room("local", "one document by itself", "text"),
     Room(

@@ -16,49 +16,37 @@ import platform
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from hashlib import sha256
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import registry
-from anchorscope.asking.answers import brief, shortened
-from anchorscope.asking.batches import answers_in_batches
-from anchorscope.asking.budget import Budget, CallsSpentError
+from anchorscope.asking.answers import answers_in_batches, brief, shortened
+from anchorscope.asking.budget import Budget, CallsSpentError, check_workers
 from anchorscope.asking.devices import is_card
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.backends.named import named_backend
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
 from anchorscope.journal.database import FILE, reading
-from anchorscope.journal.identity import differences
+from anchorscope.journal.identity import differences, digest
 from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal, refuse_busy
 from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.loop import Clock, Loop, Parts, about
-from anchorscope.planning.collection import (
-    Candidates,
-    Collection,
-    LazyWords,
-    Predictions,
-    check_labels,
-    check_scripts,
-    choose,
-    collect,
-    find_candidates,
-    fit_surrogate,
-)
-from anchorscope.planning.plan import priorities
+from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates, priorities
+from anchorscope.planning.collection import Collection, LazyWords, Predictions, check_labels, collect, fit_surrogate
 from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result, is_result
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
-from anchorscope.settings import Settings, check_workers
+from anchorscope.settings import NO_PERTURBATOR, Settings
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, SharingBackend, Snapshot
 
@@ -73,9 +61,6 @@ FEWEST_SHARED = 64
 
 PREDICTIONS_SHARE = 0.4
 """Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
-
-NO_PERTURBATOR = "none"
-"""The name under which a run is kept whose local score replaces no words."""
 
 SURROGATE_DOCUMENTS = 20_000
 """Documents, at most, to whose predictions a surrogate is fitted."""
@@ -126,13 +111,13 @@ class Run:
         refuse_existing(folder, resume)
         if workers is not None:
             check_workers(workers)
-        clock = Clock()
+        start = monotonic()
         self._chosen, left_out = choose(documents.documents, settings)
         self._skipped = {**documents.skipped, **left_out}
         if documents.beyond is not None:
             self._skipped["not drawn, only counted"] = documents.beyond.n_documents - len(self._chosen)
         self._segmenters = check_scripts(self._chosen, settings)
-        self._choosing = clock.spent()
+        self._choosing = Cost(seconds=monotonic() - start)
 
     def snapshots(self) -> Generator[Snapshot, None, None]:
         """Compute, and yield what is known after each round; in a folder, the result is written at the end.
@@ -204,11 +189,10 @@ class Run:
         settings = self._settings
         check_labels(self._predictor.labels, settings)
         self._fit()
-        if journal:
-            self._begin_or_compare(journal)
+        known = self._begin_or_compare(journal) if journal else {}
         score = self._score()
         with closing(self._make_backend(score, self._workers)) as backend:
-            collection = self._collection(backend, journal)
+            collection = self._collection(backend, journal, known)
             self._warn_of_labels_only()
             parts = Parts(
                 predictor=self._predictor,
@@ -235,25 +219,31 @@ class Run:
         on_card = any(is_card(str(device)) for device in devices)
         return MeteredScore(make(self._predictor, self.perturbator, self._settings), self._predictor, on_card=on_card)
 
-    def _collection(self, backend: Backend, journal: Journal | None) -> Collection:
+    def _collection(self, backend: Backend, journal: Journal | None, known: Mapping[str, Any]) -> Collection:
         """The linear pass: documents cut into terms, and what the model says of them."""
         candidates = self._candidates(backend)
-        drawn = self._drawn(journal)
+        priority = priorities(self._settings.seed, [document.key for document in self._chosen])
+        drawn = self._drawn(priority, known)
         is_all = len(drawn) == len(self._chosen)
         chosen = [self._chosen[number] for number in drawn.tolist()]
         inside = candidates if is_all else candidates.of(drawn)
-        predictions, sampled, rows = self._predictions(chosen, backend, journal)
+        if journal:
+            journal.begin({"drawn": len(drawn)})
+        sampled = np.sort(np.argsort(priority[drawn])[:SURROGATE_DOCUMENTS])
+        self._n_asked = self._predictor.n_probed + int(known.get("asked", 0))
+        predictions, rows = self._predictions(chosen, sampled, backend, journal)
         collection = collect(
             chosen,
             self._predictor.labels,
             predictions,
             self._settings,
             candidates=inside,
-            surrogate=self._surrogate(chosen, inside, sampled, rows, journal),
+            surrogate=self._surrogate(inside, sampled, rows, priority[drawn], journal),
             beyond=None
             if is_all and self._documents.beyond is None
             else self._holders(candidates) - inside.n_holders(),
             n_beyond=self._n_in_all - len(drawn),
+            priority=priority[drawn],
         )
         if journal:
             journal.write_collection(collection)
@@ -294,7 +284,7 @@ class Run:
             return {"name": NO_PERTURBATOR, "sha256": ""}
         return {"name": self.perturbator.name, "sha256": self.perturbator.fingerprint}
 
-    def _drawn(self, journal: Journal | None) -> NDArray[np.intp]:
+    def _drawn(self, priority: NDArray[np.uint64], known: Mapping[str, Any]) -> NDArray[np.intp]:
         """The documents that the model is asked about: all of them, or as many by priority as a share of the
         calls suffices for.
 
@@ -303,28 +293,23 @@ class Run:
         wanted = len(self._chosen)
         if wanted > self._budget.max_model_calls * PREDICTIONS_SHARE and self._settings.strategy == "race":
             wanted = max(PROBE, int(self._budget.max_model_calls * PREDICTIONS_SHARE))
-        if journal:
-            wanted = int(journal.meta().get("drawn", wanted))
-            journal.begin({"drawn": wanted})
-        order = np.argsort(priorities(self._settings.seed, [document.key for document in self._chosen]), kind="stable")
-        return np.sort(order[:wanted])
+        wanted = int(known.get("drawn", wanted))
+        return np.sort(np.argsort(priority, kind="stable")[:wanted])
 
     def _predictions(
-        self, chosen: Sequence[Document], backend: Backend, journal: Journal | None
-    ) -> tuple[Predictions, NDArray[np.intp], NDArray[np.float64]]:
-        """What the model says of the documents; and of a sample of them, all of its answer.
+        self, chosen: Sequence[Document], sampled: NDArray[np.intp], backend: Backend, journal: Journal | None
+    ) -> tuple[Predictions, NDArray[np.float64]]:
+        """What the model says of the documents; and of the sampled ones, all of its answer.
 
         With a journal, answers are written down in pieces and read from there. The first piece is two documents: a
         model that answers something else than probabilities is found out by them.
         """
         n_labels = len(self._predictor.labels)
-        sampled = np.sort(np.argsort(priorities(self._settings.seed, [d.key for d in chosen]))[:SURROGATE_DOCUMENTS])
         known = journal.read_predictions(len(chosen), n_labels) if journal else None
         start = 0 if known is None else len(known)
         at_once = PREDICTED_AT_ONCE * (backend.n_workers if isinstance(backend, SharingBackend) else 1)
         edges = sorted({start, min(start + PROBE, len(chosen)), *range(start, len(chosen), at_once), len(chosen)})
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
-        self._n_asked = self._predictor.n_probed + (int(journal.meta().get("asked", 0)) if journal else 0)
         for begin, end in pairwise(edges):
             rows = self._predicted(chosen[begin:end], backend)
             if journal:
@@ -336,7 +321,7 @@ class Run:
             np.concatenate([piece.labels for piece, _ in pieces]),
             np.concatenate([piece.confidence for piece, _ in pieces]),
         )
-        return predictions, sampled, np.concatenate([rows for _, rows in pieces])
+        return predictions, np.concatenate([rows for _, rows in pieces])
 
     def _predicted(self, documents: Sequence[Document], backend: Backend) -> NDArray[np.float64]:
         """The model's answers about some documents; where it is at fault, the error names the document."""
@@ -365,10 +350,10 @@ class Run:
 
     def _surrogate(
         self,
-        chosen: Sequence[Document],
         candidates: Candidates,
         sampled: NDArray[np.intp],
         rows: NDArray[np.float64],
+        priority: NDArray[np.uint64],
         journal: Journal | None,
     ) -> Surrogate | None:
         """What the predictions say of every term, where a race has a use for it; as it was fitted, if it was."""
@@ -378,7 +363,7 @@ class Run:
         known = journal.read_surrogate(len(self._predictor.labels), len(candidates.terms)) if journal else None
         if known is not None:
             return known
-        fitted = fit_surrogate(chosen, rows, sampled, candidates, settings)
+        fitted = fit_surrogate(rows, sampled, candidates, priority)
         if journal:
             journal.write_surrogate(fitted)
         return fitted
@@ -392,12 +377,16 @@ class Run:
                 stacklevel=2,
             )
 
-    def _begin_or_compare(self, journal: Journal) -> None:
-        """Write down what this run is; or, for a journal that exists, refuse another model, data or setting."""
+    def _begin_or_compare(self, journal: Journal) -> Mapping[str, Any]:
+        """Write down what this run is; or, for a journal that exists, refuse another model, data or setting.
+
+        What it knew before comes back.
+        """
         then = journal.meta()
         if "settings" in then:
             self._compare(then)
         journal.begin({**self._identity(), "sources": self._sources})
+        return then
 
     def _compare(self, then: Mapping[str, Any]) -> None:
         assert self._folder is not None
@@ -417,7 +406,7 @@ class Run:
             "model": {"name": self._predictor.name, "sha256": self._predictor.fingerprint},
             "labels": list(self._predictor.labels),
             "perturbator": self._perturbator_identity(),
-            "training texts": {"sha256": _digest(self._training_texts)},
+            "training texts": {"sha256": digest(self._training_texts)},
             "texts": self._keep_texts,
             "segmenters": self._segmenters,
         }
@@ -448,9 +437,3 @@ def is_finished(folder: Path) -> bool:
         return Result.load(folder).finished
     except RunFolderError:  # a run that goes on writes it again
         return False
-
-
-def _digest(texts: Sequence[str] | None) -> str | None:
-    if texts is None:
-        return None
-    return sha256("\0".join(sorted(texts)).encode("utf-8", "surrogatepass")).hexdigest()

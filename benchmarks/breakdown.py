@@ -27,7 +27,7 @@ from anchorscope.text.words import split
 from benchmarks import classifiers, tasks, written
 
 PARTS = {
-    "candidates (cut, count, index)": ("collection.py", "find_candidates"),
+    "candidates (cut, count, index)": ("candidates.py", "find_candidates"),
     "classifier, documents": ("collection.py", "predict"),
     "classifier, samples": ("engine.py", "answer"),
     "chances of the samples": ("draws.py", "draw"),

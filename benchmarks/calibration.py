@@ -103,7 +103,7 @@ def totals(model: Remembering, texts: Sequence[str]) -> list[dict[str, float]]:
     score = OcclusionScore(as_predictor(model, labels=model.labels), None, settings)
     measured, _ = score.measure(round_.units)
     found: list[dict[str, float]] = [{} for _ in model.labels]
-    of_label = collection.labels_of(round_.occurrences).tolist()
+    of_label = collection.occurrence_label[round_.occurrences].tolist()
     for label, term, value in zip(of_label, collection.terms_of(round_.occurrences).tolist(), measured.value.tolist()):
         name = collection.terms[term]
         found[label][name] = found[label].get(name, 0.0) + value

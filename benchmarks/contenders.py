@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.removals import ordered
 from anchorscope.evaluation import lime, shap
 from anchorscope.perturbators.choose import named_perturbator
-from anchorscope.planning.collection import Predictions, collect, find_candidates, fit_surrogate
+from anchorscope.planning.candidates import find_candidates, priorities
+from anchorscope.planning.collection import Predictions, collect, fit_surrogate
 from anchorscope.run import PREDICTIONS_SHARE, Run
 from anchorscope.settings import preset, score_perturbs
 from anchorscope.text.read import read_texts
@@ -114,7 +115,8 @@ def surrogate(given: Documents) -> Lists:
     documents = read_texts([given.texts[i] for i in given.order[: given.calls]]).documents
     rows = given.ask([document.text for document in documents])
     candidates = find_candidates(documents, settings)
-    fitted = fit_surrogate(documents, rows, np.arange(len(documents)), candidates, settings)
+    priority = priorities(settings.seed, [document.key for document in documents])
+    fitted = fit_surrogate(rows, np.arange(len(documents)), candidates, priority)
     labels = given.predictor.labels
     found = collect(documents, labels, Predictions.of(rows), settings, candidates=candidates, surrogate=fitted)
     return given.ranked([dict(zip(found.terms, row.tolist())) for row in found.expected_of_all()])

@@ -31,7 +31,7 @@ from rich.table import Table
 
 from anchorscope.asking.removals import Removals
 from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.planning.collection import find_candidates
+from anchorscope.planning.candidates import find_candidates
 from anchorscope.run import Run
 from anchorscope.settings import preset
 from anchorscope.text.read import read_files, read_texts

@@ -34,7 +34,7 @@ from rich.table import Table
 from anchorscope.asking.removals import Removals
 from anchorscope.embedded_model.huggingface import write_folder
 from anchorscope.evaluation.attributions import top
-from anchorscope.planning.collection import Candidates, find_candidates
+from anchorscope.planning.candidates import Candidates, find_candidates
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import preset

@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 from anchorscope.planning import draw
-from anchorscope.planning.collection import find_candidates
+from anchorscope.planning.candidates import find_candidates
 from anchorscope.settings import preset
 from anchorscope.text.read import read_texts
 from benchmarks import written

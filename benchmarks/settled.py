@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from anchorscope.perturbators.corpus import CorpusPerturbator
+from anchorscope.planning.candidates import priorities
 from anchorscope.planning.collection import Collection, LazyWords, Predictions, collect, predict
 from anchorscope.planning.plan import EMPTY_ANCHOR, Counted
 from anchorscope.planning.race import Race
@@ -125,6 +126,7 @@ def grown(judged: Judged, occurrences: int, seed: int) -> tuple[Collection, NDAr
         explained=small.explained,
         expected=np.zeros(len(terms)),
         beyond=np.zeros(len(small.terms), np.int64),
+        priority=np.zeros(len(originals), np.uint64),  # that of a race depends on its seed
     )
     return collection, originals
 
@@ -144,7 +146,9 @@ def race(
 ) -> list[dict[str, Any]]:
     """Run a race over a grown collection: a row for each class."""
     start = process_time()
-    strategy, tally, documents = Race(collection, settings), collection.tally(), []
+    keys = [document.key for document in collection.documents]
+    collection = replace(collection, priority=priorities(settings.seed, keys))
+    strategy, tally, documents = Race(collection, settings), collection.tally, []
     linear, small = process_time() - start, judged.collection
     while (round_ := strategy.next_round(tally)) is not None:
         some = np.array([unit.document for unit in round_.units])
@@ -155,7 +159,7 @@ def race(
         now = strategy.count(
             Counted(tested, np.zeros(len(value), bool), value, np.zeros(len(value)), np.full(len(value), np.nan))
         )
-        labels, terms = collection.labels_of(now.occurrences), collection.terms_of(now.occurrences)
+        labels, terms = collection.occurrence_label[now.occurrences], collection.terms_of(now.occurrences)
         tally = tally.observe(labels, terms, now.anchor, now.value)
     seconds = process_time() - start - linear
     visited, standing = np.concatenate(documents), strategy.standing(tally)

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from anchorscope.asking.removals import Removals
 from anchorscope.perturbators.choose import named_perturbator
-from anchorscope.planning.collection import find_candidates
+from anchorscope.planning.candidates import find_candidates
 from anchorscope.run import Run
 from anchorscope.settings import Settings, preset
 from anchorscope.text.read import read_texts

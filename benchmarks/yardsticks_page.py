@@ -9,6 +9,7 @@ Holm's method: an arrow says that a contender is above or below the reference at
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from scipy import stats
 
 from anchorscope.evaluation.stability import shared_words
 from benchmarks.arenas import MODELS, shortcuts
+from benchmarks.contenders import CONTENDERS, TORCH_ONLY
 
 K = 20
 REFERENCE = "fast"
@@ -57,7 +59,8 @@ def write(folder: Path, page: Path = PAGE) -> None:
     parts = [HEAD, _made(by_model)]
     for model, title in TITLES_OF_MODELS.items():
         if by_model[model]:
-            parts += [f"## {title}", _facts(by_model[model]) + _settled(by_model[model]), *_tables(by_model[model])]
+            told = _facts(by_model[model]) + _accuracy(folder, model) + _settled(by_model[model])
+            parts += [f"## {title}", told, *_tables(by_model[model])]
     if by_model["planted"]:
         parts += ["## Planted shortcuts", PLANTED, _facts(by_model["planted"]), *_planted(by_model["planted"])]
     if by_model["rule"]:
@@ -172,7 +175,7 @@ def _tables(rows: Sequence[Row]) -> Iterable[str]:
 def _by_calls(cells: Cells, digits: int) -> str:
     """A row a method, a column a number of calls; the best of a column is bold."""
     all_calls = sorted({calls for _, calls in cells if calls.isdigit()}, key=int)
-    methods = [*dict.fromkeys(method for method, calls in cells if calls.isdigit())]
+    methods = sorted({method for method, calls in cells if calls.isdigit()}, key=_place)
     own = {method: np.mean([*of.values()]) for (method, calls), of in cells.items() if not calls.isdigit()}
     arrows = _arrows(cells)
     complete = {calls: max(len(cells.get((m, calls), {})) for m in methods) for calls in all_calls}
@@ -194,6 +197,12 @@ def _by_calls(cells: Cells, digits: int) -> str:
         told = "; ".join(f"{method} {mean:.{digits}f}" for method, mean in own.items())
         table += f"\n\nAt their own defaults, on all documents: {told}."
     return table
+
+
+def _place(method: str) -> int:
+    """Where a contender stands in a table; one that takes part no longer, last."""
+    names = [*TORCH_ONLY, *CONTENDERS]
+    return names.index(method) if method in names else len(names)
 
 
 def _arrows(cells: Cells) -> dict[tuple[str, str], str]:
@@ -260,7 +269,7 @@ def _known(rows: Sequence[Row]) -> Iterable[str]:
             values = [float(row["known"]) for row in here if (row["method"], row["task"]) == (method, name)]
             return f"{np.mean(values):.2f}" if values else ""
 
-        yield f"At {int(calls):,} calls ({_n_seeds(here)} seeds):"
+        yield f"At {int(calls):,} calls ({_n_seeds(here)}):"
         yield _markdown(["", *names], [[method, *(cell(method, name) for name in names)] for method in methods])
 
 
@@ -294,7 +303,7 @@ def _planting(rows: Sequence[Row]) -> Iterable[str]:
     }
     lines = [line(name, chosen) for name, chosen in sets.items()]
     lines += [line(name, [row for row in rows if fits(float(row["shift"]))]) for name, fits in strengths.items()]
-    yield f"{_n_seeds(rows)} seeds; commit {', '.join(sorted({row['commit'] for row in rows}))}."
+    yield f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}."
     yield _markdown(heads, [*lines, line("all", rows)])
 
 
@@ -320,9 +329,19 @@ def _facts(rows: Sequence[Row]) -> str:
     commits = ", ".join(dict.fromkeys(row["commit"] for row in rows))
     n_classes = len({_class(row) for row in rows})
     return (
-        f"{names}: {documents} documents each, {n_classes} classes, {_n_seeds(rows)} seeds, {len(rows):,} lists; "
+        f"{names}: {documents} documents each, {n_classes} classes, {_n_seeds(rows)}, {len(rows):,} lists; "
         f"commit {commits}."
     )
+
+
+def _accuracy(folder: Path, model: str) -> str:
+    """How good the classifiers of a kind are, where ``benchmarks.classifiers`` has told it."""
+    path = folder / "yardsticks_encoders.json"
+    of_model = json.loads(path.read_text(encoding="utf-8")).get(model) if path.exists() else None
+    if not of_model:
+        return ""
+    told = ", ".join(f"{task} {max(accuracies):.3f}" for task, accuracies in of_model.items())
+    return f" Their accuracy on texts that neither trained nor are explained: {told}."
 
 
 def _settled(rows: Sequence[Row]) -> str:
@@ -336,13 +355,15 @@ def _settled(rows: Sequence[Row]) -> str:
 
 
 def _n_seeds(rows: Sequence[Row]) -> str:
-    """How many seeds there are of each piece: one number, or the least and the most."""
-    seeds: dict[tuple[str, str, str], set[str]] = {}
-    limited = [row for row in rows if row["calls"].isdigit()]
-    for row in limited or rows:
-        seeds.setdefault((row["task"], row["method"], row["calls"]), set()).add(row["seed"])
-    counts = sorted({len(found) for found in seeds.values()})
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    """How many seeds there are; of methods that have fewer, how many they have."""
+    seeds: dict[str, dict[tuple[str, str], set[str]]] = {}
+    for row in [row for row in rows if row["calls"].isdigit()] or rows:
+        pieces = seeds.setdefault(row.get("method", ""), {})
+        pieces.setdefault((row["task"], row["calls"]), set()).add(row["seed"])
+    least = {method: min(map(len, pieces.values())) for method, pieces in seeds.items()}
+    most = max(least.values())
+    fewer = ", ".join(f"{method} {n}" for method, n in least.items() if n < most)
+    return f"{most} seeds" + (f" ({fewer})" if fewer else "")
 
 
 def _made(by_model: Mapping[str, Sequence[Row]]) -> str:

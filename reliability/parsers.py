@@ -18,8 +18,8 @@ import numpy as np
 
 from anchorscope import cli
 from anchorscope.asking.answers import checked
-from anchorscope.journal.columns import ROW
 from anchorscope.journal.database import FILE as JOURNAL
+from anchorscope.journal.measurements import ROW
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
 from anchorscope.perturbators.corpus import CorpusPerturbator

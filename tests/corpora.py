@@ -73,7 +73,7 @@ def play(
     everything = np.arange(len(collection.occurrence_term))
     places = zip(collection.occurrence_document.tolist(), collection.positions_of(everything), strict=True)
     number = {place: occurrence for occurrence, place in enumerate(places)}
-    played = Played(collection.tally(), scan or Scan(collection, chosen))
+    played = Played(collection.tally, scan or Scan(collection, chosen))
     while (round_ := played.scan.next_round(played.tally)) is not None:
         asked = [EMPTY_ANCHOR if p == EMPTY else number[u.document, p] for u in round_.units for p in u.positions]
         assert round_.occurrences.tolist() == asked, "the numbers of a round are not those of its units"

@@ -26,7 +26,8 @@ from anchorscope import registry
 from anchorscope.cli import main, make_parsers
 from anchorscope.result import json_schema
 from anchorscope.scoring.aggregations import AGGREGATIONS
-from anchorscope.settings import _NAMED, PLUGS, PRESETS, Settings
+from anchorscope.settings import PLUGS, PRESETS, Settings
+from anchorscope.settings.choices import _NAMED
 
 ROOT = Path(__file__).parent.parent
 PYTHON = [sys.executable, "-m", "anchorscope.cli"]
@@ -491,7 +492,8 @@ def refused(done: Outcome, says: str) -> None:
         (("docs.csv", "--top-k", "0"), "--top-k must be from 1"),
         (("docs.csv", "--top-k", "many"), "invalid int value: 'many'"),
         (("docs.csv", "--preset", "banzhaf", "--perturbator", "corpsu"), "did you mean 'corpus'"),
-        (("docs.csv", "--perturbator", "corpus"), "occlusion only leaves them out: name none"),
+        (("docs.csv", "--perturbator", "corpus"), "occlusion only leaves them out: leave --perturbator out"),
+        (("docs.csv", "--preset", "banzhaf", "--perturbator", "none"), "name one (corpus, embedded, "),
         (("docs.csv", "--score", "occlusion", "--aggregation", "sq"), "'sq' counts anchors, and --score occlusion"),
         (("docs.csv", "--aggregation", "totla"), "did you mean 'total'"),
         (("docs.csv", "--score", "banzaf"), "did you mean 'banzhaf'"),

@@ -40,12 +40,17 @@ def test_the_keyword_comes_out_on_top(given: dict) -> None:
 
 
 def test_a_perturbator_is_refused_where_no_word_is_replaced() -> None:
-    with pytest.raises(InputError, match="the local score occlusion only leaves them out: name none"):
+    with pytest.raises(InputError, match="the local score occlusion only leaves them out: leave --perturbator out"):
         explainer(perturbator=MaskTokenPerturbator()).explain(TEXTS)
 
 
-def test_a_run_without_a_perturbator_says_so() -> None:
-    assert explainer().explain(TEXTS).perturbator == {"name": "none", "sha256": ""}
+def test_a_run_without_a_perturbator_says_so_and_none_may_be_named() -> None:
+    for given in ({}, {"perturbator": "none"}):
+        assert explainer(**given).explain(TEXTS).perturbator == {"name": "none", "sha256": ""}
+    with pytest.raises(InputError, match="banzhaf replaces words, and the perturbator none has none"):
+        explainer(preset="banzhaf", perturbator="none").explain(TEXTS)
+    with pytest.raises(InputError, match="must be a Perturbator, such as CorpusPerturbator"):
+        explainer(perturbator="corpus").explain(TEXTS)
 
 
 def test_a_plain_function_is_a_model() -> None:

@@ -9,8 +9,8 @@ import pytest
 from runs import explained, finish, make_run
 
 from anchorscope.explanations import Shown, explanation
+from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 

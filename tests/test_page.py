@@ -30,9 +30,9 @@ from anchorscope.report import page, server, texts, view
 from anchorscope.report.texts import embed, utf16
 from anchorscope.report.view import page_data
 from anchorscope.result import Result
+from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.aggregations import AGGREGATIONS
 from anchorscope.scoring.probabilistic import pr
-from anchorscope.scoring.standing import Standing
 from anchorscope.scoring.tally import Tally
 
 

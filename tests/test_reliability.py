@@ -19,8 +19,8 @@ from anchorscope import Explainer, result
 from anchorscope.asking.budget import Budget
 from anchorscope.errors import InputError, ModelFileError, RunFolderError, StorageError
 from anchorscope.journal import writer
-from anchorscope.journal.columns import ROW, packed, unpacked
 from anchorscope.journal.database import FILE
+from anchorscope.journal.measurements import ROW, packed, unpacked
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import LOCK, Journal
 from anchorscope.perturbators.corpus import CorpusPerturbator

@@ -14,7 +14,7 @@ from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNa
 from anchorscope.estimate import estimate
 from anchorscope.journal.reader import RunReader
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
-from anchorscope.planning.collection import choose
+from anchorscope.planning.candidates import choose
 from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result
 from anchorscope.run import Run

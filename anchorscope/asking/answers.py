@@ -1,4 +1,4 @@
-"""A model's answer, checked before anything is built on it.
+"""A model's answers, some texts at a time, each checked before anything is built on it.
 
 The rows that a model gives for n texts and c labels must be an array (n, c) of probabilities. Whatever else it is,
 a ModelError says in one sentence what was wrong, what was expected and what to do next:
@@ -16,16 +16,18 @@ with a faulty one is found afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import AnchorscopeError, ModelError, ModelFailedError
-from anchorscope.types import Spelled
+from anchorscope.types import Predictor, Spelled
+
+T = TypeVar("T")
 
 TOLERANCE = 1e-3
 """How far from 1 a row may sum: what half precision and printed digits lose, and no more."""
@@ -88,6 +90,22 @@ first text: 'a'.
     if columns is not None:
         columns.check(rows)
     return checked(rows, texts, labels)
+
+
+def answers_in_batches(predictor: Predictor, texts: Sequence[str], size: int) -> NDArray[np.float64]:
+    """What the model says of each text, (texts, labels), asked about so many texts at a time."""
+    parts = [answered(predictor.predict, some, predictor.labels) for some in batches(texts, size)]
+    return np.concatenate(parts) if parts else np.zeros((0, len(predictor.labels)))
+
+
+def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The items in turn, so many at a time.
+
+    >>> list(batches("abcde", 2))
+    ['ab', 'cd', 'e']
+    """
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 def checked(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from numbers import Real
+from numbers import Integral, Real
 
 from anchorscope.errors import AnchorscopeError, InputError
 from anchorscope.types import Cost
+
+MOST_WORKERS = 1000
+"""Processes of one run: more than any machine has a use for."""
 
 
 class CallsSpentError(AnchorscopeError):
@@ -64,3 +67,11 @@ class Meter:
                 f"The model may be asked about {self._allowed - self.sent:.0f} more texts, and {n_texts} are due."
             )
         self.sent += n_texts
+
+
+def check_workers(workers: int) -> None:
+    """Refuse a number of workers that cannot be."""
+    if not isinstance(workers, Integral) or workers < 1:
+        raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
+    if workers > MOST_WORKERS:
+        raise InputError(f"The number of workers must be at most {MOST_WORKERS:,}, not {workers:,}.")

@@ -5,6 +5,8 @@
     the process itself       a model that forks and returns in the child would have the child write our files: the child
                              ends there, and what it had to say is lost with it
 
+A call may be given a time limit: it is then made in a thread of its own, which is left behind when the time is up.
+
 >>> with process_as_it_was("a model"):
 ...     _ = np.seterr(all="raise")
 >>> np.geterr()["divide"] != "raise"
@@ -15,10 +17,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
 
 import numpy as np
+
+from anchorscope.asking.answers import brief
+from anchorscope.errors import ModelFailedError
 
 log = logging.getLogger(__name__)
 
@@ -51,3 +59,40 @@ def _current_folder() -> str | None:
         return os.getcwd()
     except OSError:  # it was removed
         return None
+
+
+def called(ask: Callable[[Any], Any], texts: Sequence[str], model: str) -> Any:
+    """What ``ask`` answers, with the process as it was before; a model that would end it has failed as any other.
+
+    So has one that raises an exception which is none of Python's usual ones (a cancelled task, a class of its own):
+    only an interrupt, which is the user's, goes through.
+    """
+    try:
+        with process_as_it_was(model):
+            return ask(texts)
+    except (Exception, KeyboardInterrupt):
+        raise
+    except SystemExit as error:
+        raise ModelFailedError(f"The model asked the process to end (SystemExit: {error}).") from error
+    except BaseException as error:
+        raise ModelFailedError(f"The model raised {brief(error)}.") from error
+
+
+def called_within(seconds: float, ask: Callable[[list[str]], Any], texts: list[str], model: str) -> Any:
+    """What ``ask`` answers, or what it raises; a TimeoutError if it does neither in time."""
+    said: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+
+    def call() -> None:
+        try:
+            said.put((called(ask, texts, model), None))
+        except BaseException as error:
+            said.put((None, error))
+
+    Thread(target=call, name="anchorscope-model", daemon=True).start()
+    try:
+        answer, error = said.get(timeout=seconds)
+    except Empty:
+        raise TimeoutError(f"no answer within {seconds:g} seconds") from None
+    if error is not None:
+        raise error
+    return answer

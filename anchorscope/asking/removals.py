@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.text.rule import PLAIN
 from anchorscope.text.terms import keys_by_position
@@ -90,7 +90,7 @@ class Removals:
         if not chosen:
             raise InputError(f"None of the {len(texts)} texts is predicted {label!r}: there is nothing to remove from.")
         cuts = [split(texts[i]) for i in chosen]
-        instead = substitutes(cuts) if substitutes else [("",) * len(cut) for cut in cuts]
+        instead = substitutes(cuts) if substitutes else [("",) * len(cut.words) for cut in cuts]
         keys = keys_by_position([texts[i] for i in chosen], kinds)
         probabilities = rows[chosen, self._label].tolist()
         self._documents = [*map(_Cut, cuts, keys, instead, probabilities)]
@@ -106,7 +106,7 @@ class Removals:
         made._label = predictor.labels.index(label)
         cuts = [split(text) for text in texts]
         made._documents = [
-            _Cut(cut, keys, ("",) * len(cut), p)
+            _Cut(cut, keys, ("",) * len(cut.words), p)
             for cut, keys, p in zip(cuts, keys_by_position(texts, kinds), probabilities.tolist())
         ]
         return made

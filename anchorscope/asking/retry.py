@@ -23,8 +23,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -34,7 +32,7 @@ from anchorscope.asking.answers import Columns, answered, brief, shortened
 from anchorscope.asking.batch_size import BatchSize
 from anchorscope.asking.budget import Meter
 from anchorscope.asking.kept_answers import KeptAnswers
-from anchorscope.asking.process import process_as_it_was
+from anchorscope.asking.process import called, called_within
 from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError
 from anchorscope.types import BeginningPredictor, LimitedPredictor, Predictor, Spelled
 
@@ -193,7 +191,7 @@ class RetryingPredictor:
         if not isinstance(self.predictor, LimitedPredictor) or not callable(self.predictor.visible):
             return None
         try:
-            told = _called(self.predictor.visible, texts, self.name)
+            told = called(self.predictor.visible, texts, self.name)
         except Exception as error:
             raise ModelFailedError(f"{self.name} cannot say how much of a text it reads ({brief(error)}).") from error
         if told is None:
@@ -215,13 +213,13 @@ class RetryingPredictor:
             return lambda: self.predict(texts)
         self.meter.pass_on(len(texts))
         try:
-            begun = _called(predictor.begin, texts, self.name)
+            begun = called(predictor.begin, texts, self.name)
         except Exception:
             return lambda: self.predict(texts)
 
         def answer() -> NDArray[np.float64]:
             try:
-                return self._ask(texts, lambda _: _called(lambda _: begun(), texts, self.name))
+                return self._ask(texts, lambda _: called(lambda _: begun(), texts, self.name))
             except ModelFailedError:
                 return self.predict(texts)
             except ModelError as error:
@@ -261,8 +259,8 @@ class RetryingPredictor:
     def _call(self, texts: list[str]) -> Any:
         self.meter.pass_on(len(texts))
         if self._retry.timeout is None:
-            return _called(self.predictor.predict, texts, self.name)
-        return _within(self._retry.timeout, self.predictor.predict, texts, self.name)
+            return called(self.predictor.predict, texts, self.name)
+        return called_within(self._retry.timeout, self.predictor.predict, texts, self.name)
 
     def _divide(self, texts: list[str], error: ModelError, attempts: int) -> NDArray[np.float64]:
         """The answers of the halves of a batch that fails; or an error that names the text at fault."""
@@ -390,40 +388,3 @@ def _named(error: ModelError, text: str) -> ModelError:
             text=text,
         )
     return ModelError(f"{str(error).removesuffix('.')}; the text is {shortened(text)}.", text=text)
-
-
-def _called(ask: Callable[[Any], Any], texts: Sequence[str], model: str) -> Any:
-    """What ``ask`` answers, with the process as it was before; a model that would end it has failed as any other.
-
-    So has one that raises an exception which is none of Python's usual ones (a cancelled task, a class of its own):
-    only an interrupt, which is the user's, goes through.
-    """
-    try:
-        with process_as_it_was(model):
-            return ask(texts)
-    except (Exception, KeyboardInterrupt):
-        raise
-    except SystemExit as error:
-        raise ModelFailedError(f"The model asked the process to end (SystemExit: {error}).") from error
-    except BaseException as error:
-        raise ModelFailedError(f"The model raised {brief(error)}.") from error
-
-
-def _within(seconds: float, ask: Callable[[list[str]], Any], texts: list[str], model: str) -> Any:
-    """What ``ask`` answers, or what it raises; a TimeoutError if it does neither in time."""
-    said: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
-
-    def call() -> None:
-        try:
-            said.put((_called(ask, texts, model), None))
-        except BaseException as error:
-            said.put((None, error))
-
-    Thread(target=call, name="anchorscope-model", daemon=True).start()
-    try:
-        answer, error = said.get(timeout=seconds)
-    except Empty:
-        raise TimeoutError(f"no answer within {seconds:g} seconds") from None
-    if error is not None:
-        raise error
-    return answer

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import batches
+from anchorscope.asking.budget import check_workers
 from anchorscope.backends.shares import joined, shares
 from anchorscope.errors import AnchorscopeError, InputError
 from anchorscope.local_scores.metered import MeteredScore
-from anchorscope.settings import check_workers
 from anchorscope.types import Backend, Cost, Measurements, Unit
 
 

@@ -25,14 +25,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import brief
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import batches, brief
+from anchorscope.asking.budget import check_workers
 from anchorscope.backends.ray_session import Session, open_session
 from anchorscope.backends.replica import Replica, versions
 from anchorscope.backends.shares import Share, joined, shares
 from anchorscope.errors import AnchorscopeError, InputError
 from anchorscope.local_scores.metered import MeteredScore
-from anchorscope.settings import check_workers
 from anchorscope.types import Backend, Cost, Measurements, Unit
 
 SHARES_A_REPLICA = 4

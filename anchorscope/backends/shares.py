@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import batches
 from anchorscope.local_scores.metered import MeteredScore, affordable
 from anchorscope.types import Cost, Measurements, Unit
 

@@ -25,7 +25,7 @@ from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.flat import cell
 from anchorscope.report.table import counted, safe
-from anchorscope.run import NO_PERTURBATOR
+from anchorscope.settings import NO_PERTURBATOR
 from anchorscope.text.read import CLEANINGS, read_files
 from anchorscope.text.words import term
 from anchorscope.types import Perturbator

@@ -25,7 +25,7 @@ from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.report.page import FILE as REPORT
 from anchorscope.report.page import is_report
 from anchorscope.run import Run, refuse_existing
-from anchorscope.settings import Settings, preset, score_perturbs, unused_perturbator
+from anchorscope.settings import Settings, needs_perturbator, preset
 from anchorscope.text.read import Documents, read_files
 from anchorscope.types import Perturbator, Predictor
 
@@ -115,9 +115,7 @@ def given_perturbator(given: Mapping[str, Any], texts: Sequence[str], settings: 
 
     None where the local score replaces no words.
     """
-    if not score_perturbs(settings):
-        if "perturbator" in given:
-            raise InputError(unused_perturbator(settings))
+    if not needs_perturbator(settings, given.get("perturbator")):
         return None
     if "perturbator" in given:
         return named_perturbator(given["perturbator"], top_n=settings.top_n, **chosen(given, ("device",)))

@@ -18,8 +18,7 @@ from anchorscope.journal.reader import RunReader
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.page import write_report
 from anchorscope.report.view import waiting_data
-from anchorscope.run import NO_PERTURBATOR
-from anchorscope.settings import Settings, score_perturbs
+from anchorscope.settings import NO_PERTURBATOR, Settings, score_perturbs
 
 if TYPE_CHECKING:
     from anchorscope.report.live import LiveRun

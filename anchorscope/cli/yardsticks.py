@@ -24,7 +24,8 @@ from anchorscope.evaluation.stability import shared_words
 from anchorscope.evaluation.substitutes import fills
 from anchorscope.evaluation.yardsticks import Columns, Yardsticks, n_changes
 from anchorscope.perturbators.choose import named_perturbator
-from anchorscope.planning.collection import LazyWords, choose
+from anchorscope.planning.candidates import choose
+from anchorscope.planning.collection import LazyWords
 from anchorscope.report.table import counted, safe
 from anchorscope.result import Result
 from anchorscope.run import PREDICTIONS_SHARE, Run

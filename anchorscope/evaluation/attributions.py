@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.text.words import term
 from anchorscope.types import Predictor
 

@@ -17,7 +17,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.errors import UnknownNameError
 from anchorscope.text.words import spans, split
 from anchorscope.types import Predictor

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.asking.removals import Removals
 from anchorscope.errors import InputError
 from anchorscope.evaluation.kept import KeptRun

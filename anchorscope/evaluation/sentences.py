@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.types import Predictor
 

@@ -8,7 +8,7 @@
     surrogate  fold, label: the weights of all terms, as they were fitted
     placebo    label: what any words like each term would do in its documents, as the first round tells
     rounds     number, cost
-    measurements  round, what it measured, packed (``columns.py``)
+    measurements  round, what it measured, packed (``measurements.py``)
     skips      round, label, term, how many
     prefixes   label, term: the documents that a race has counted, in the order of priority
     evidence   label, term, document, ordinal, anchor, perturbed text, whether the word is in it, whether it agreed
@@ -34,9 +34,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from anchorscope.errors import RunFolderError
-from anchorscope.journal.columns import ROW, Rows, unpacked
-from anchorscope.settings import in_a_line
+from anchorscope.errors import RunFolderError, in_a_line
+from anchorscope.journal.measurements import ROW, Rows, unpacked
 from anchorscope.types import Cost
 
 P = ParamSpec("P")
@@ -147,10 +146,7 @@ def reading(folder: Path) -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        raise RunFolderError(
-            f"The journal in {folder} holds what no run has written ({type(error).__name__}: {error}); "
-            "start afresh in another --out."
-        ) from error
+        raise unreadable(folder, error) from error
 
 
 def defensive(read: Callable[Concatenate[Reader, P], T]) -> Callable[Concatenate[Reader, P], T]:
@@ -158,10 +154,20 @@ def defensive(read: Callable[Concatenate[Reader, P], T]) -> Callable[Concatenate
 
     @wraps(read)
     def read_defensively(self: Reader, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with reading(self._folder):
+        try:
             return read(self, *args, **kwargs)
+        except UNREADABLE as error:
+            raise unreadable(self._folder, error) from error
 
     return read_defensively
+
+
+def unreadable(folder: Path, error: Exception) -> RunFolderError:
+    """A journal with something in it that no run has written."""
+    return RunFolderError(
+        f"The journal in {folder} holds what no run has written ({type(error).__name__}: {error}); "
+        "start afresh in another --out."
+    )
 
 
 def of_kinds(rows: Iterable[tuple[Any, ...]], *kinds: Any) -> Iterator[tuple[Any, ...]]:

@@ -14,7 +14,6 @@ import numpy as np
 from anchorscope.asking.removals import Removals
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.ledger import Ledger
-from anchorscope.planning.plan import priorities
 from anchorscope.sampling.engine import Engine
 from anchorscope.settings import Settings
 from anchorscope.types import Predictor, Snapshot, Term, Unit
@@ -123,8 +122,7 @@ def aopc_curves(predictor: Predictor, collection: Collection, snapshot: Snapshot
         ours = np.flatnonzero(collection.predictions.labels == collection.labels.index(name))
         if not len(ours) or not explanation.terms:
             continue
-        order = np.argsort(priorities(settings.seed, [collection.documents[number].key for number in ours.tolist()]))
-        sampled = ours[order[:AOPC_DOCUMENTS]]
+        sampled = ours[np.argsort(collection.priority[ours])[:AOPC_DOCUMENTS]]
         texts = [collection.documents[number].text for number in sampled.tolist()]
         probabilities = collection.predictions.confidence[sampled]
         removals = Removals.known(predictor, texts, name, probabilities, kinds=str(settings.terms))

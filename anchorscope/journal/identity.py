@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from anchorscope.settings import Settings
@@ -33,3 +34,10 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 def _named(packages: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in packages.items()) or "no segmenter"
+
+
+def digest(texts: Sequence[str] | None) -> str | None:
+    """A hash of some texts, whatever their order."""
+    if texts is None:
+        return None
+    return sha256("\0".join(sorted(texts)).encode("utf-8", "surrogatepass")).hexdigest()

@@ -7,7 +7,7 @@ with it is a RunFolderError (``database.py``), here or at any later question.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError
 from anchorscope.files import refuse_irregular
-from anchorscope.journal.columns import Rows
-from anchorscope.journal.counted import CountedMeasurements
 from anchorscope.journal.database import (
     FILE,
     defensive,
@@ -32,16 +30,21 @@ from anchorscope.journal.database import (
     read_round,
     reading,
 )
+from anchorscope.journal.measurements import CountedMeasurements, Rows
 from anchorscope.journal.opening import open_for_reading
-from anchorscope.planning.plan import priorities
-from anchorscope.scoring.forecasts import RunningSums
+from anchorscope.planning.candidates import priorities
+from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings, score_tests_anchors
 from anchorscope.types import Cost
 
 
 class RunReader:
-    """A reader of a run folder: labels, terms and the tally, without documents or model."""
+    """A reader of a run folder: labels, terms and the tally, without documents or model.
+
+    ``is_race`` tells whether words count the documents of a prefix, so that scores are estimates; ``tests_anchors``
+    whether the local score tests for anchors, so that there are some to count.
+    """
 
     def __init__(self, folder: Path) -> None:
         if not refuse_irregular(folder / FILE):
@@ -73,6 +76,8 @@ class RunReader:
             self._beyond = np.array([beyond for *_, beyond in terms], np.int64)
             _check_size(len(self.labels) * len(self.terms), self._db)
             self.settings = Settings.from_dict(self.meta["settings"])
+            self.is_race = self.settings.strategy == "race"
+            self.tests_anchors = score_tests_anchors(str(self.settings.score))
             _check_meta(self.meta)
 
     def close(self) -> None:
@@ -82,8 +87,8 @@ class RunReader:
     @defensive
     def tally(self) -> Tally:
         """The tally of all closed rounds, as the run's own settings count it."""
-        tally = self._before_any_test()
-        verdicts = self._counted_verdicts()
+        tally = self._before_any_test
+        verdicts = self._counted_verdicts
         tally = tally.observe(verdicts.label, verdicts.term, verdicts.anchor, verdicts.value)
         skips = np.array(self._db.execute("SELECT label, term, n FROM skips").fetchall(), np.int64).reshape(-1, 3)
         return tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
@@ -91,21 +96,12 @@ class RunReader:
     @defensive
     def sums(self) -> RunningSums:
         """What the counted documents of each word of a race brought."""
-        sums = RunningSums.zero(self._before_any_test().documents, self._expected, self._beyond)
-        self._counted_verdicts().add_to(sums)
+        sums = RunningSums.zero(self._before_any_test.documents, self._expected, self._beyond)
+        self._counted_verdicts.add_to(sums)
         sums.placebo[:] = self._placebo()
         return sums
 
-    @property
-    def tests_anchors(self) -> bool:
-        """Whether the local score tests for anchors, so that there are some to count."""
-        return score_tests_anchors(str(self.settings.score))
-
-    @property
-    def is_race(self) -> bool:
-        """Whether words count the documents of a prefix, so that scores are estimates."""
-        return self.settings.strategy == "race"
-
+    @cached_property
     def _before_any_test(self) -> Tally:
         zero = Tally.zero(len(self.labels), len(self.terms))
         for label, term, occurrences, documents, _ in self._db.execute("SELECT * FROM counts"):
@@ -113,9 +109,10 @@ class RunReader:
             zero.documents[label, term] = documents
         return replace(zero, training=self._training)
 
+    @cached_property
     def _counted_verdicts(self) -> CountedMeasurements:
         """All that a scan measured; of a race, what is within the prefix of its word."""
-        verdicts = CountedMeasurements.of(self._rows, self._predicted, self.settings.empty_anchor_rule)
+        verdicts = CountedMeasurements.of(self._rows, self.predicted, self.settings.empty_anchor_rule)
         if not self.is_race:
             return verdicts
         keys = [str(key) for (key,) in self._db.execute("SELECT key FROM documents ORDER BY number")]
@@ -129,7 +126,7 @@ class RunReader:
         for number in sorted(self.closed_rounds()):
             rows = read_round(self._db, number)
             rows = rows[rows["term"] >= 0]
-            found.append((self._predicted[rows["document"]], rows["term"].astype(np.int64), rows["anchor"]))
+            found.append((self.predicted[rows["document"]], rows["term"].astype(np.int64), rows["anchor"]))
         return found
 
     def _placebo(self) -> NDArray[np.float64]:
@@ -155,12 +152,12 @@ class RunReader:
     def _rows(self) -> Rows:
         """Everything that was measured; about documents and terms that there are."""
         rows = read_all_rounds(self._db)
-        if (rows["document"] >= len(self._predicted)).any() or (rows["term"] >= len(self.terms)).any():
+        if (rows["document"] >= len(self.predicted)).any() or (rows["term"] >= len(self.terms)).any():
             raise LookupError("a measurement is about a document or a term that there is not")
         return rows
 
     @cached_property
-    def _predicted(self) -> NDArray[np.int64]:
+    def predicted(self) -> NDArray[np.int64]:
         """The number of the label predicted for each document."""
         found = self._db.execute("SELECT number, predicted FROM documents ORDER BY number")
         rows = np.array([*of_kinds(found, int, int)], np.int64).reshape(-1, 2)
@@ -196,28 +193,18 @@ class RunReader:
         return {number: texts[number] for number in sorted(texts, key=lambda number: places.get(number, last))}
 
     @defensive
-    def documents(self, numbers: Iterable[int]) -> dict[int, tuple[str, str | None, int, float]]:
+    def documents(self, numbers: Collection[int]) -> dict[int, tuple[str, str | None, int, float]]:
         """Key, label that came with it, number of the predicted label and confidence of some documents."""
         query = "SELECT key, label, predicted, confidence FROM documents WHERE number = ?"
-        found = {}
-        for number in numbers:
-            rows = self._db.execute(query, (number,)).fetchall()
-            if not rows or not 0 <= rows[0][2] < len(self.labels):
-                raise LookupError(f"there is no document {number} with a label")
-            found[number] = next(of_kinds(rows, str, (str, NoneType), int, float))
-        return found
+        rows = [row for number in numbers for row in self._db.execute(query, (number,))]
+        if len(rows) != len(numbers) or any(not 0 <= row[2] < len(self.labels) for row in rows):
+            raise LookupError("there is no document with a label for each number")
+        return dict(zip(numbers, of_kinds(rows, str, (str, NoneType), int, float)))
 
     @defensive
-    def measured_in(self, document: int) -> Rows:
-        """All that was measured in one document, in the order of terms; the empty anchor comes first."""
-        rows = self._rows[self._rows["document"] == document]
-        return rows[np.lexsort((rows["ordinal"], rows["term"]))]
-
-    @defensive
-    def measured_of(self, term: int) -> Rows:
-        """All that was measured of one term, in the order of documents; of the documents of all labels."""
-        rows = self._rows[self._rows["term"] == term]
-        return rows[np.lexsort((rows["ordinal"], rows["document"]))]
+    def measured(self) -> Rows:
+        """All that was measured, in the order of documents and terms; the empty anchor of each comes first."""
+        return self._rows[np.lexsort((self._rows["ordinal"], self._rows["term"], self._rows["document"]))]
 
     @defensive
     def evidence(self) -> list[tuple[int, int, int, int, bool, str, bool, bool]]:
@@ -236,13 +223,13 @@ class RunReader:
     @defensive
     def visited_per_label(self) -> NDArray[np.int64]:
         """In how many documents of each label it was looked whether they keep their prediction with no word kept."""
-        return np.bincount(self._predicted[self._rows[self._rows["term"] < 0]["document"]], minlength=len(self.labels))
+        return np.bincount(self.predicted[self._rows[self._rows["term"] < 0]["document"]], minlength=len(self.labels))
 
     @defensive
     def robust_per_label(self) -> NDArray[np.int64]:
         """How many documents of each label keep their prediction with no word kept for sure."""
         robust = self._rows[(self._rows["term"] < 0) & self._rows["anchor"]]
-        return np.bincount(self._predicted[robust["document"]], minlength=len(self.labels))
+        return np.bincount(self.predicted[robust["document"]], minlength=len(self.labels))
 
     @defensive
     def tests_left(self) -> int:
@@ -250,7 +237,7 @@ class RunReader:
         of_label = self._per_label("SELECT label, sum(occurrences) FROM counts GROUP BY label")
         of_label -= self._per_label("SELECT label, sum(n) FROM skips GROUP BY label")
         tested = self._rows[self._rows["term"] >= 0]
-        of_label -= np.bincount(self._predicted[tested["document"]], minlength=len(self.labels))
+        of_label -= np.bincount(self.predicted[tested["document"]], minlength=len(self.labels))
         explained = self.settings.labels or self.labels
         return int(sum(n for name, n in zip(self.labels, of_label.tolist()) if name in explained))
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from anchorscope.explanations import Shown
 from anchorscope.journal.reader import RunReader
 from anchorscope.scoring import bounds
-from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.aggregation import Aggregation, Standing
 from anchorscope.scoring.aggregations import AGGREGATIONS
-from anchorscope.scoring.forecasts import LabelForecast, RunningSums, expected_tally, forecast_standing, label_forecasts
-from anchorscope.scoring.standing import Standing
+from anchorscope.scoring.forecasts import LabelForecast, expected_tally, forecast_standing, label_forecasts
+from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Scores, Tally, ranking
 
 
@@ -34,6 +34,9 @@ class Standings:
         self.is_race = run.is_race
         self.tally = run.tally()
         self._n_rounds = len(run.closed_rounds())
+        self.n_asked = run.documents_per_label()
+        self._n_robust = run.robust_per_label()
+        self._n_visited = run.visited_per_label()
         self._forecasts: dict[str, list[LabelForecast]] = {}
 
     @cached_property
@@ -60,8 +63,7 @@ class Standings:
 
     def shown(self, aggregation: Aggregation) -> Shown:
         """What the explanation of every label is read from."""
-        asked = self._run.documents_per_label()
-        n_asked = max(1, int(asked.sum()))
+        n_asked = max(1, int(self.n_asked.sum()))
         in_all = int(self._run.meta.get("documents", {}).get("usable", n_asked))
         return Shown(
             terms=self._run.terms,
@@ -71,10 +73,10 @@ class Standings:
             standing=self.standing(aggregation),
             aggregation=aggregation,
             tests_anchors=self._run.tests_anchors,
-            n_documents=np.rint(asked * (in_all / n_asked)).astype(np.int64),
-            n_asked=asked,
-            n_robust=self._run.robust_per_label(),
-            n_robust_of=self._run.visited_per_label(),
+            n_documents=np.rint(self.n_asked * (in_all / n_asked)).astype(np.int64),
+            n_asked=self.n_asked,
+            n_robust=self._n_robust,
+            n_robust_of=self._n_visited,
         )
 
     def forecasts(self, aggregation: Aggregation) -> list[LabelForecast]:

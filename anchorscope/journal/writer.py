@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError, StorageError
 from anchorscope.files import refuse_foreign, remove_drafts
-from anchorscope.journal.columns import Rows, packed
 from anchorscope.journal.database import (
     FILE,
     defensive,
@@ -29,6 +28,7 @@ from anchorscope.journal.database import (
     read_meta,
     read_round,
 )
+from anchorscope.journal.measurements import Rows, packed
 from anchorscope.journal.opening import INDEX, LOG, open_for_writing
 from anchorscope.planning.collection import Collection, Predictions
 from anchorscope.planning.plan import Skips
@@ -51,6 +51,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         """Open or create; refuse at once if another process writes here."""
         self._folder = folder
+        self._meta: dict[str, Any] | None = None  # not read yet
         self._made_folder = not folder.exists()
         self._made_lock = not (folder / LOCK).exists()
         self._lock = _locked(folder)
@@ -96,7 +97,9 @@ class Journal:
     @defensive
     def meta(self) -> dict[str, Any]:
         """What was written by ``begin``: empty for a new journal."""
-        return read_meta(self._db)
+        if self._meta is None:
+            self._meta = read_meta(self._db)
+        return self._meta
 
     def begin(self, meta: Mapping[str, Any]) -> None:
         """Write down what this run is."""
@@ -104,6 +107,7 @@ class Journal:
             self._db.executemany(
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)", [(k, json.dumps(v)) for k, v in meta.items()]
             )
+        self._meta = None
 
     @defensive
     def holds_predictions(self) -> bool:
@@ -147,7 +151,7 @@ class Journal:
         """Write down the labels, the candidates, and what is known of them (once)."""
         if self._holds_terms():
             return
-        tally = collection.tally()
+        tally = collection.tally
         labels, terms = np.nonzero(tally.occurrences)
         known = (tally.occurrences, tally.documents, collection.expected_of_all())
         counts = (labels, terms, *(column[labels, terms] for column in known))

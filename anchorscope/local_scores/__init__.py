@@ -1,4 +1,4 @@
-"""How much a term does in a document: the local scores, each behind the contract ``LocalScore`` of types.py.
+"""How much a term does in a document: the local scores, each behind the contract ``LocalScore`` of ``types``.
 
 One question, a family of answers. With P the probability of the label that the model says, the effect of a term is
 

@@ -14,7 +14,7 @@ from math import inf, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.asking.budget import CallsSpentError
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.types import Cost, LocalScore, Measurements, Unit

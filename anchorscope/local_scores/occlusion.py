@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from anchorscope.asking.batches import answers_in_batches
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.settings import Settings
 from anchorscope.text.words import removals
 from anchorscope.types import Cost, Measurements, Perturbator, Predictor, Unit
@@ -54,7 +54,7 @@ class OcclusionScore:
         rows = np.empty((len(places), len(self._predictor.labels)))
         rows[[places[text] for text in by_length]] = answers_in_batches(self._predictor, by_length, AT_ONCE)
         # A row an occurrence: the probability of its document's label before, less that without the term.
-        sizes = [len(unit) for unit in units]
+        sizes = [len(unit.positions) for unit in units]
         labels = np.repeat([unit.label for unit in units], sizes).astype(np.intp)
         before = np.repeat([unit.probability for unit in units], sizes)
         after = rows[np.array([places[text] for text in texts], np.intp), labels]

@@ -1,4 +1,4 @@
-"""The noise: what could stand at the masked words of a text, behind the contract ``Perturbator`` of types.py.
+"""The noise: what could stand at the masked words of a text, behind the contract ``Perturbator`` of ``types``.
 
 mask_token   a fixed token, or nothing
 corpus       words of the user's own documents, by the words beside them: no weights, any language

@@ -27,7 +27,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import batches
 from anchorscope.types import Proposals
 
 USUAL_LENGTH = 64

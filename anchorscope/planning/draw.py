@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
-from anchorscope.planning.collection import count_holders, find_candidates, is_longer
-from anchorscope.planning.plan import priorities
+from anchorscope.planning.candidates import count_holders, find_candidates, is_longer, priorities
 from anchorscope.settings import Settings
 from anchorscope.text.blocks import Blocks
 from anchorscope.text.read import CLEANINGS, Documents

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.planning.collection import Collection
-from anchorscope.text.ragged import ranges
+from anchorscope.text.cut import ranges
 
 Numbers = NDArray[np.int64]
 
@@ -70,6 +70,7 @@ class InvertedIndex:
         """The occurrences in the next n postings of a term, from number ``start`` on, that were not asked for yet."""
         while True:
             first, end = self._first[term : term + 2].tolist()
+            # All that is indexed of the term from its prefix on; what other words have asked for already is left out.
             occurrences = self._occurrences[self._starts[first + start] : self._starts[end]]
             found = occurrences[~asked[occurrences]]
             if len(found) >= n or end - first == self._n_holders[term]:
@@ -78,6 +79,8 @@ class InvertedIndex:
 
     def _index(self, threshold: int) -> None:
         """Index the first documents: their occurrences by term, and by document in the order of priority."""
+        # Compressed rows, twice: ``_first[term]`` to ``_first[term + 1]`` are the postings of a term,
+        # ``_starts[posting]`` to ``_starts[posting + 1]`` its occurrences in the flat array ``_occurrences``.
         c = self._collection
         self._threshold = threshold
         occurrences = c.occurrences_in(self._documents[:threshold])

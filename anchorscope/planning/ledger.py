@@ -23,7 +23,7 @@ class Ledger:
     """The tally of a run, which documents are robust, and where terms were measured."""
 
     def __init__(self, collection: Collection, strategy: Strategy, rule: EmptyAnchorRule) -> None:
-        self.tally: Tally = collection.tally()
+        self.tally: Tally = collection.tally
         self.robust = np.zeros(len(collection.documents), bool)
         self._empty = np.ones(len(collection.documents))  # the precision of each document's empty anchor
         self._visited = np.zeros(len(collection.documents), bool)
@@ -66,8 +66,8 @@ class Ledger:
         self.tally = self.tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
 
     def _count(self, now: Counted) -> None:
-        labels = self._collection.labels_of(now.occurrences)
-        terms = self._collection.terms_of(now.occurrences)
+        labels = self._collection.occurrence_label[now.occurrences].astype(np.int64)
+        terms = self._collection.occurrence_term[now.occurrences].astype(np.int64)
         self.tally = self.tally.observe(labels, terms, now.anchor, now.value)
         self._counted.append(now)
 
@@ -95,8 +95,9 @@ class Ledger:
         if not parts:
             return []
         occurrences, values = (np.concatenate(column) for column in zip(*parts))
-        mine = self._collection.labels_of(occurrences) == label
+        mine = self._collection.occurrence_label[occurrences] == label
         occurrences, values = occurrences[mine], values[mine]
+        # By value, the greatest first; where equal, in the order of the text: the last key of lexsort goes first.
         order = np.lexsort((occurrences, -values))
         chosen = [*order[:EXAMPLES], *np.lexsort((occurrences, np.abs(values)))[:1], *order[-1:]]
         found = {int(self._collection.occurrence_document[o]): int(o) for o in occurrences[chosen].tolist()}

@@ -7,15 +7,13 @@ function of what was counted, so an interrupted run plans the same rounds again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.scoring.standing import Standing
+from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.tally import Tally
 from anchorscope.types import Unit
 
@@ -46,7 +44,7 @@ class Round:
 
         None if no number of units has so many.
         """
-        ends = np.cumsum([0, *map(len, self.units)])
+        ends = np.cumsum([0, *(len(unit.positions) for unit in self.units)])
         (places,) = np.nonzero(ends == n_rows)
         if not len(places):
             return None
@@ -57,7 +55,9 @@ class Round:
     @property
     def documents(self) -> NDArray[np.int64]:
         """The document of each occurrence."""
-        return np.repeat([unit.document for unit in self.units], [len(unit) for unit in self.units]).astype(np.int64)
+        return np.repeat([unit.document for unit in self.units], [len(unit.positions) for unit in self.units]).astype(
+            np.int64
+        )
 
     @property
     def thresholds(self) -> NDArray[np.float64]:
@@ -65,8 +65,7 @@ class Round:
         return np.array([threshold for unit in self.units for threshold in unit.thresholds], np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class Counted(NamedTuple):
     """Measurements as they count: number of the occurrence, whether it is an anchor, its value, the variance of the
     value's noise, and the value of a second measurement (NaN where there is none)."""
 
@@ -112,14 +111,3 @@ class Strategy(Protocol):
     def tests_left(self, tally: Tally) -> int:
         """At most so many occurrences are still to be measured."""
         ...
-
-
-def priorities(seed: int, keys: Sequence[str]) -> NDArray[np.uint64]:
-    """The priority of each document: a hash of seed and key, so it says nothing about the document."""
-    begun = blake2b(f"{seed} race ".encode(), digest_size=8)
-    digests = bytearray()
-    for key in keys:
-        of_key = begun.copy()
-        of_key.update(key.encode())
-        digests += of_key.digest()
-    return np.frombuffer(digests, ">u8").astype(np.uint64)

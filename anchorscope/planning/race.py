@@ -30,19 +30,18 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.inverted_index import InvertedIndex
-from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, priorities
-from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round
+from anchorscope.scoring.aggregation import Aggregation, Standing
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.discoveries import FEWEST_TESTS
 from anchorscope.scoring.forecasts import (
+    FEWEST_TESTS,
     LEVEL,
     LabelForecast,
-    RunningSums,
     expected_tally,
     forecast_standing,
     label_forecasts,
 )
-from anchorscope.scoring.standing import Standing
+from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings
 
@@ -77,10 +76,11 @@ class Race:
         score = registry.resolve("score", str(settings.score))
         self._serves_all = score.shares_calls
         self._tests_anchors = score.tests_anchors
-        self._known = collection.tally()
+        self._known = collection.tally
         self._label_of = collection.predictions.labels
-        order = np.argsort(priorities(settings.seed, [d.key for d in collection.documents]), kind="stable")
+        order = np.argsort(collection.priority, kind="stable")
         # By priority, without documents that hold no candidate; then by label, as each label runs a race of its own.
+        # (documents,) in the order of their hashes: any prefix of it is a simple random sample.
         order = order[np.diff(collection.first_occurrence)[order] > 0]
         by_label = [order[self._label_of[order] == label] for label in range(len(collection.labels))]
         self._start = [documents[:START] for documents in by_label]
@@ -88,6 +88,7 @@ class Race:
         self._sums = RunningSums.zero(self._known.documents, collection.expected_of_all(), collection.beyond)
         self._visited = np.zeros(len(collection.documents), bool)
         n_occurrences = len(collection.occurrence_term)
+        # A row an occurrence, be it asked for or not: a measurement ahead of its prefix waits here until it is passed.
         self._asked = np.zeros(n_occurrences, bool)
         self._measured = np.zeros(n_occurrences, bool)
         self._anchor = np.zeros(n_occurrences, bool)
@@ -111,7 +112,7 @@ class Race:
         self._noise[occurrences] = measured.noise
         self._repeat[occurrences] = measured.repeat
         self._n_open -= len(occurrences)
-        labels = self._collection.labels_of(occurrences)
+        labels = self._collection.occurrence_label[occurrences].astype(np.int64)
         n_terms = len(self._collection.terms)
         terms = self._collection.occurrence_term[occurrences]
         # The (label, term) pairs that were measured now: only their prefixes can have grown.
@@ -191,6 +192,7 @@ class Race:
     def _extend(self, label: int, terms: Numbers) -> Numbers:
         """Move the prefixes of some words over every document that is tested by now; the occurrences that they pass."""
         index = self._index[label]
+        # (terms,): where each prefix ends, and where it ends now that more is measured.
         start = self._sums.counted[label, terms]
         stop = index.reached(terms, start, self._measured)
         passed, sizes = index.occurrences(terms, start, stop)
@@ -237,6 +239,7 @@ class Race:
         """
         documents = self._known.documents[label]
         key = np.array([self._settings.seed, label], np.uint64)
+        # A draw without replacement by weights in one pass: the key of a word is log(u) / w, and the largest are taken.
         chance = np.random.Generator(np.random.Philox(key=key)).random(len(documents))
         return ranking(np.log(chance) / np.maximum(documents, 1), documents, START_WORDS).tolist()
 
@@ -269,6 +272,7 @@ class Race:
         if len(waiting):
             return waiting[:quota].tolist()
         focus = self._focus(label, self._doubt(label))
+        # Rounded up; twice the quota in all, so that there is something to choose from.
         each = -(-2 * quota // len(focus))
         wanted: dict[int, int] = {}
         for term in focus:

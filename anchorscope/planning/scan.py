@@ -25,10 +25,11 @@ from anchorscope.planning.collection import Collection
 from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round
 from anchorscope.sampling.draws import uniforms
 from anchorscope.scoring import bounds
+from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.forecasts import RunningSums, forecast_standing, label_forecasts
+from anchorscope.scoring.forecasts import forecast_standing, label_forecasts
 from anchorscope.scoring.probabilistic import pseudo_counts
-from anchorscope.scoring.standing import Standing
+from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally, ranking, ratio
 from anchorscope.settings import Settings
 
@@ -48,7 +49,7 @@ class Scan:
         self._handed_out = np.zeros(len(collection.occurrence_term), bool)
         self._visited = np.zeros(len(collection.documents), bool)
         self._tests_anchors = registry.resolve("score", str(settings.score)).tests_anchors
-        self._sums = RunningSums.zero(collection.tally().documents)
+        self._sums = RunningSums.zero(collection.tally.documents)
         self._n_rounds = 0
 
     def count(self, measured: Counted) -> Counted:
@@ -167,7 +168,7 @@ class Scan:
 
         def asked(occurrences: NDArray[np.int64]) -> NDArray[np.float64]:
             real = np.maximum(occurrences, 0)
-            of_terms = thresholds[self._collection.labels_of(real), self._collection.occurrence_term[real]]
+            of_terms = thresholds[self._collection.occurrence_label[real], self._collection.occurrence_term[real]]
             return np.where(occurrences == EMPTY_ANCHOR, tau, of_terms)
 
         return self._collection.round_of(map(self._with_empty_anchor, parts), asked, _nonzero(skips))

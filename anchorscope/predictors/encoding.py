@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.text.ragged import ranges
+from anchorscope.text.cut import ranges
 from anchorscope.types import Spelled
 
 Inputs = Mapping[str, Any]

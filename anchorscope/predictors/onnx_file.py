@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import TOLERANCE, answered, brief
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import TOLERANCE, answered, batches, brief
 from anchorscope.errors import ModelError, ModelFileError
 from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.labels import chosen_labels

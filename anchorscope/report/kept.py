@@ -23,15 +23,25 @@ FEWEST_TERMS = 100
 
 
 class Kept:
-    """A run, its counts, its local score, and the terms that its page holds."""
+    """A run, its counts, its local score, what it keeps of its documents, and the terms that its page holds.
+
+    ``rows`` is all that was measured, in the order of documents and terms. ``is_race`` tells whether scores are
+    estimates from a sample of the documents.
+    """
 
     def __init__(self, run: RunReader) -> None:
         self.run = run
         self.settings = run.settings
         self.score: type[LocalScore] = registry.resolve("score", str(run.settings.score))
         self.explained = [i for i, name in enumerate(run.labels) if name in (self.settings.labels or run.labels)]
-        self.rounds = run.closed_rounds()
         self.standings = Standings(run, alpha=self.settings.alpha, k=self.settings.top_k)
+        self.is_race = run.is_race
+        self.rounds = run.closed_rounds()
+        self.moments = run.moments()
+        self.tests_left = run.tests_left()
+        self.texts = run.texts()
+        self.samples = run.evidence()
+        self.rows = run.measured()
         self.tally = self.standings.tally
         self.counted = self.standings.counted
         self.chosen = self._chosen()
@@ -47,11 +57,6 @@ class Kept:
     def _feeds(self, one: Aggregation) -> bool:
         """Values need a graded score, verdicts one that tests anchors."""
         return {"values": self.score.is_graded, "verdicts": self.score.tests_anchors, "counts": True}[one.reads]
-
-    @property
-    def is_race(self) -> bool:
-        """Whether scores are estimates from a sample of the documents."""
-        return self.standings.is_race
 
     def shown(self, one: Aggregation) -> Shown:
         """What the explanation of every label is read from, under an aggregation."""

@@ -8,16 +8,16 @@ numbers are its own. Where words are replaced, perturbed texts that kept and tha
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 from math import isfinite, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.journal.columns import Rows
+from anchorscope.journal.measurements import Rows
 from anchorscope.report.kept import Kept
-from anchorscope.text.terms import terms_of
+from anchorscope.text.terms import terms_of_all
 from anchorscope.text.words import spans, split
 from anchorscope.types import Positions
 
@@ -42,17 +42,16 @@ Sample = tuple[str, bool, bool]
 
 def documents(kept: Kept) -> list[dict[str, Any]]:
     """The kept texts, each with what was measured of its words; where most is to be seen, first."""
-    texts = kept.run.texts()
-    left = TEXT_BUDGET
+    sizes = np.cumsum([size(text[:LONGEST_TEXT]) for text in kept.texts.values()])
+    texts = dict([*kept.texts.items()][: int((sizes <= TEXT_BUDGET).sum())])
+    about = kept.run.documents(texts.keys())
+    positions = _positions_of_terms(kept, texts)
     found = []
-    about = kept.run.documents(texts)
     for number, text in texts.items():
         shown = text[:LONGEST_TEXT]
-        left -= size(shown)
-        if left < 0:
-            break
         key, label, predicted, confidence = about[number]
-        rows = kept.run.measured_in(number)
+        first, end = np.searchsorted(kept.rows["document"], [number, number + 1])
+        rows = kept.rows[first:end]
         found.append(
             {
                 "key": key,
@@ -62,8 +61,8 @@ def documents(kept: Kept) -> list[dict[str, Any]]:
                 "text": shown,
                 "cut": len(text) > len(shown),
                 "robust": bool(rows["anchor"][:1].any()) if kept.score.tests_anchors else None,
-                "n_words": sum(map(len, _positions_of_terms(kept, text).values())),
-                "words": _marks(kept, rows, text, len(shown)),
+                "n_words": sum(map(len, positions[number].values())),
+                "words": _marks(kept, rows, positions[number], text, len(shown)),
             }
         )
     return sorted(found, key=_interest if kept.score.is_graded else _anchors_first)
@@ -78,12 +77,11 @@ def _anchors_first(document: dict[str, Any]) -> tuple[bool, int]:
     return bool(document["robust"]), -sum(word[5] for word in document["words"])
 
 
-def _marks(kept: Kept, rows: Rows, text: str, length: int) -> list[list[Any]]:
+def _marks(kept: Kept, rows: Rows, positions: Mapping[str, list[Positions]], text: str, length: int) -> list[list[Any]]:
     """(start, end, term, value, deviation) of every measured word within the shown text, places as JavaScript counts.
 
     Where words are tested for anchors: the verdict, and in how many of the samples the prediction stayed, besides.
     """
-    positions = _positions_of_terms(kept, text)
     places = spans(split(text))
     units = utf16(text)
     marks = []
@@ -104,28 +102,35 @@ def _deviation(row: Any) -> float | None:
     return float(f"{sqrt(variance):.3g}") if isfinite(variance) else None
 
 
-def _positions_of_terms(kept: Kept, text: str) -> dict[str, list[Positions]]:
-    """Where each term of a text stands."""
-    found: dict[str, list[Positions]] = {}
-    for term, positions in terms_of(text, str(kept.settings.terms)):
-        found.setdefault(term, []).append(positions)
+def _positions_of_terms(kept: Kept, texts: Mapping[int, str]) -> dict[int, dict[str, list[Positions]]]:
+    """Where each term of each text stands, by the number of its document."""
+    found: dict[int, dict[str, list[Positions]]] = {}
+    for number, terms in zip(texts, terms_of_all([*texts.values()], str(kept.settings.terms))):
+        here = found.setdefault(number, {})
+        for term, positions in terms:
+            here.setdefault(term, []).append(positions)
     return found
 
 
 def cards(kept: Kept) -> list[dict[str, Any]]:
     """The cards of the shown terms, those of the first terms of every label first; of each by its effects."""
-    texts = kept.run.texts()
     samples = _samples(kept)
+    is_kept = np.zeros(len(kept.run.predicted), bool)
+    is_kept[[*kept.texts] if kept.run.meta["texts"] else slice(None)] = True
+    by_term = kept.rows[np.argsort(kept.rows["term"], kind="stable")]
+    chosen = [
+        (label, row) for label, term in _shown_terms(kept) for row in _chosen(kept, by_term, is_kept, label, term)
+    ]
+    about = kept.run.documents({int(row["document"]): None for _, row in chosen}.keys())
     left = EVIDENCE_BUDGET
     found: list[dict[str, Any]] = []
-    for label, term in _shown_terms(kept):
-        for row in _chosen_rows(kept, label, term, texts):
-            key = (label, term, int(row["document"]), int(row["ordinal"]))
-            card = _card(kept, label, row, samples.get(key, []), texts)
-            left -= size(card)
-            if left < 0:
-                return found
-            found.append(card)
+    for label, row in chosen:
+        key = (label, int(row["term"]), int(row["document"]), int(row["ordinal"]))
+        card = _card(kept, label, row, about[key[2]], samples.get(key, []))
+        left -= size(card)
+        if left < 0:
+            break
+        found.append(card)
     return found
 
 
@@ -141,12 +146,14 @@ def _shown_terms(kept: Kept) -> list[tuple[int, int]]:
     return [(label, term) for _, label, term in sorted(ranked)]
 
 
-def _chosen_rows(kept: Kept, label: int, term: int, texts: Iterable[int]) -> list[Any]:
-    """What was measured of a term in some documents of a label, by its value: the ends, and what is next to 0."""
-    rows = kept.run.measured_of(term)
-    about = kept.run.documents(set(rows["document"].tolist()))
-    is_shown = np.isin(rows["document"], list(texts)) if kept.run.meta["texts"] else np.ones(len(rows), bool)
-    rows = rows[is_shown & np.array([about[d][2] == label for d in rows["document"].tolist()], bool)]
+def _chosen(kept: Kept, by_term: Rows, is_kept: NDArray[np.bool_], label: int, term: int) -> list[Any]:
+    """What was measured of a term in documents of a label, by its value: the ends, and what is next to 0.
+
+    ``by_term`` are all rows in the order of terms, ``is_kept`` says of each document whether it is shown.
+    """
+    first, end = np.searchsorted(by_term["term"], [term, term + 1])
+    rows = by_term[first:end]
+    rows = rows[is_kept[rows["document"]] & (kept.run.predicted[rows["document"]] == label)]
     # A document is one card: of several occurrences, the one that does most.
     rows = rows[np.lexsort((-np.abs(rows["value"]), rows["document"]))]
     rows = rows[np.unique(rows["document"], return_index=True)[1]]
@@ -156,10 +163,11 @@ def _chosen_rows(kept: Kept, label: int, term: int, texts: Iterable[int]) -> lis
     return [rows[i] for i in order if i in picked]
 
 
-def _card(kept: Kept, label: int, row: Any, samples: list[Sample], texts: dict[int, str]) -> dict[str, Any]:
+def _card(
+    kept: Kept, label: int, row: Any, about: tuple[str, str | None, int, float], samples: list[Sample]
+) -> dict[str, Any]:
     term = int(row["term"])
-    document = int(row["document"])
-    key, _, _, confidence = kept.run.documents([document])[document]
+    key, _, _, confidence = about
     card = {
         "label": label,
         "term": kept.place.get(term, -1),
@@ -173,7 +181,7 @@ def _card(kept: Kept, label: int, row: Any, samples: list[Sample], texts: dict[i
         card |= {"agreements": int(row["agreements"]), "samples": int(row["samples"])}
     if not samples:
         return card
-    start = _start_of(kept, texts.get(document, ""), kept.run.terms[term], int(row["ordinal"]))
+    start = _start_of(kept, int(row["document"]), kept.run.terms[term], int(row["ordinal"]))
     kinds: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for text, present, agreed in samples:
         kinds[f"{'kept' if agreed else 'lost'}_{'with' if present else 'without'}"].append(text)
@@ -185,7 +193,7 @@ def _card(kept: Kept, label: int, row: Any, samples: list[Sample], texts: dict[i
 def _samples(kept: Kept) -> dict[tuple[int, int, int, int], list[Sample]]:
     """The perturbed texts that are kept, by label, term, document and ordinal."""
     found: dict[tuple[int, int, int, int], list[Sample]] = {}
-    for label, term, document, ordinal, _, *sample in kept.run.evidence():
+    for label, term, document, ordinal, _, *sample in kept.samples:
         found.setdefault((label, term, document, ordinal), []).append((*sample,))  # type: ignore[arg-type]
     return found
 
@@ -218,11 +226,12 @@ def utf16(text: str) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(np.array(widths, np.int64))])
 
 
-def _start_of(kept: Kept, text: str, term: str, ordinal: int) -> int:
+def _start_of(kept: Kept, document: int, term: str, ordinal: int) -> int:
     """Where an occurrence of a term starts in a long text."""
+    text = kept.texts.get(document, "")
     if len(text) <= LONGEST_SAMPLE:
         return 0
-    positions = _positions_of_terms(kept, text).get(term, [])
+    positions = _positions_of_terms(kept, {document: text})[document].get(term, [])
     return spans(split(text))[positions[ordinal][0]][0] if ordinal < len(positions) else 0
 
 

@@ -160,7 +160,7 @@ def finite(value: Any) -> Any:
 def _about(kept: Kept, folder: Path) -> dict[str, Any]:
     run = kept.run
     done = Result.load(folder) if (folder / result.FILE).exists() else None
-    n_asked = int(run.documents_per_label().sum())
+    n_asked = int(kept.standings.n_asked.sum())
     cost = done.cost if done else reduce(add, kept.rounds.values(), Cost(predictor_texts=n_asked))
     labels = _labels(kept)
     return {
@@ -173,7 +173,7 @@ def _about(kept: Kept, folder: Path) -> dict[str, Any]:
         "labels": labels,
         "settled": all(labels[i]["settled"] for i in kept.explained),
         "rounds": len(kept.rounds),
-        "tests_left": run.tests_left(),
+        "tests_left": kept.tests_left,
         "cost": asdict(cost),
         "versions": dict(done.versions) if done else {},
     }
@@ -181,9 +181,9 @@ def _about(kept: Kept, folder: Path) -> dict[str, Any]:
 
 def _labels(kept: Kept) -> list[dict[str, Any]]:
     """Each label: how many documents, how many of them are robust, and how sure its list was when last shown."""
-    moments = kept.run.moments()
+    moments = kept.moments
     last = moments[-1]["labels"] if moments else {}
-    asked = kept.run.documents_per_label()
+    asked = kept.standings.n_asked
     found = []
     for number, name in enumerate(kept.run.labels):
         here = last.get(name, {})
@@ -254,7 +254,7 @@ def _standing(kept: Kept, one: Aggregation, label: int) -> dict[str, Any] | None
 
 def _history(kept: Kept) -> list[dict[str, Any]]:
     """Some of the moments; ``overlap`` is the share of the final list that was shown already."""
-    moments = kept.run.moments()
+    moments = kept.moments
     if not moments:
         return []
     last = {label: set(here["terms"]) for label, here in moments[-1]["labels"].items()}

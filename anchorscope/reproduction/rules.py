@@ -45,11 +45,6 @@ def _no_less(value: float, other: float) -> bool:
     return value >= other - TOLERANCE * max(abs(value), abs(other))
 
 
-def _boxes(summary: Summary, *settings: str) -> list[Box]:
-    """The boxes that have all of some settings."""
-    return [box for box in summary.boxes if all(len(summary.final(box, setting)) for setting in settings)]
-
-
 def _aopc(summary: Summary, box: Box, name: str, k: int = -1) -> float:
     table = summary.curves(box, name)
     assert table is not None
@@ -60,7 +55,7 @@ def steepest(summary: Summary) -> Answer:
     """G_pr leads after five terms."""
     outcomes = [
         (box, all(_no_less(_aopc(summary, box, "pr", 4), _aopc(summary, box, n, 4)) for n in ("sq", "h", "av", "av5")))
-        for box in _boxes(summary, "unoptimised")
+        for box in summary.boxes_with("unoptimised")
     ]
     return _counted(outcomes, "AOPC^5 of G_pr is the highest of all aggregations, or within 5% of it,")
 
@@ -69,7 +64,7 @@ def above_baselines(summary: Summary) -> Answer:
     """G_pr is above the baselines after twenty."""
     outcomes = [
         (box, all(_aopc(summary, box, "pr") > _aopc(summary, box, name) for name in ("base", "pr-inverse")))
-        for box in _boxes(summary, "unoptimised")
+        for box in summary.boxes_with("unoptimised")
     ]
     return _counted(outcomes, "AOPC^20 of G_pr is above G_base and G_pr^-1")
 
@@ -78,14 +73,14 @@ def average_inferior(summary: Summary) -> Answer:
     """G_av is the lowest."""
     outcomes = [
         (box, all(_aopc(summary, box, "av") < _aopc(summary, box, name) for name in ("pr", "sq", "h")))
-        for box in _boxes(summary, "unoptimised")
+        for box in summary.boxes_with("unoptimised")
     ]
     return _counted(outcomes, "AOPC^20 of G_av is below G_pr, G_sq and G_h")
 
 
 def close(summary: Summary) -> Answer:
     """G_sq and G_h are near G_pr."""
-    boxes = _boxes(summary, "unoptimised")
+    boxes = summary.boxes_with("unoptimised")
     found = {name: [_aopc(summary, box, name) for box in boxes] for name in ("pr", "sq", "h")}
     outcomes = [
         (box, all(abs(value - pr) <= 0.2 * abs(pr) for value in others))
@@ -101,7 +96,7 @@ def close(summary: Summary) -> Answer:
 def one_class(summary: Summary) -> Answer:
     """Most words that are anchors are so in one class."""
     found = []
-    for task, model in _pairs(summary, "unoptimised"):
+    for task, model in summary.pairs_with("unoptimised"):
         counts = [run["anchors"] for run in summary.runs(task, model, "unoptimised")]
         words = np.mean([c["of_one_class"] / max(1, c["words"]) for c in counts])
         anchors = np.mean([c["of_words_of_one_class"] / max(1, c["anchors"]) for c in counts])
@@ -120,7 +115,7 @@ def one_class(summary: Summary) -> Answer:
 
 def orders(summary: Summary) -> Answer:
     """Quality over the run, by the order of the documents."""
-    boxes = _boxes(summary, *grid.ORDERS)
+    boxes = summary.boxes_with(*grid.ORDERS)
     if not boxes:
         return "no run for it", UNTESTABLE
     areas = {
@@ -139,7 +134,7 @@ def orders(summary: Summary) -> Answer:
 
 def _against(summary: Summary, setting: str, base: str, claim: str) -> Answer:
     """AOPC^20 of a setting is no less than that of its base; on average over boxes."""
-    boxes = _boxes(summary, setting, base)
+    boxes = summary.boxes_with(setting, base)
     if not boxes:
         return "no run for it", UNTESTABLE
     pairs = [(summary.final(box, setting).mean(), summary.final(box, base).mean()) for box in boxes]
@@ -173,16 +168,7 @@ def _ratios(summary: Summary, setting: str, base: str, what: str = "seconds") ->
     """The mean time (or samples) of a setting over that of another, for each task and model that has both."""
     return [
         float(summary.spent(task, model, setting, what).mean() / summary.spent(task, model, base, what).mean())
-        for task, model in _pairs(summary, setting, base)
-    ]
-
-
-def _pairs(summary: Summary, *settings: str) -> list[tuple[str, str]]:
-    return [
-        (task, model)
-        for task in summary.tasks
-        for model in summary.models
-        if all(summary.runs(task, model, setting) for setting in settings)
+        for task, model in summary.pairs_with(setting, base)
     ]
 
 
@@ -222,7 +208,7 @@ def _proposing(summary: Summary) -> Summary:
 def tau_tilde(summary: Summary) -> Answer:
     """Which optimisation has the lowest AOPC, where all three can act."""
     summary = _proposing(summary)
-    boxes = _boxes(summary, "filter", "tau-tilde", "masking")
+    boxes = summary.boxes_with("filter", "tau-tilde", "masking")
     if not boxes:
         return "no run for it", UNTESTABLE
     means = {
@@ -300,7 +286,7 @@ def linear_in_length(summary: Summary) -> Answer:
     """Seconds a document, by the bound on its length."""
     told = []
     outcomes = []
-    for task, model in _pairs(summary, *grid.LENGTHS):
+    for task, model in summary.pairs_with(*grid.LENGTHS):
         runs = {bound: summary.runs(task, model, setting) for setting, bound in grid.LENGTHS.items()}
         characters = {bound: float(np.mean([run["characters"] for run in some])) for bound, some in runs.items()}
         if characters[400] < 1.1 * characters[200]:  # no documents as long as that
@@ -338,7 +324,7 @@ def sentences(summary: Summary) -> Answer:
 
 def times_faster(summary: Summary) -> Answer:
     """Unoptimised over optimised time."""
-    pairs = _pairs(summary, "unoptimised", "optimised")
+    pairs = summary.pairs_with("unoptimised", "optimised")
     if not pairs:
         return "no run for it", UNTESTABLE
     told = {
@@ -358,7 +344,7 @@ def seconds(summary: Summary) -> Answer:
     """When the optimised run is good enough."""
     told = []
     so = []
-    for task, model in _pairs(summary, "unoptimised", "optimised"):
+    for task, model in summary.pairs_with("unoptimised", "optimised"):
         whole = float(np.mean([run["seconds"] for run in summary.runs(task, model, "unoptimised")]))
         boxes = [box for box in summary.boxes if (box.task, box.model) == (task, model)]
         good = [when for box in boxes if (when := _when_good(summary, box)) is not None]
@@ -382,7 +368,7 @@ def intro(summary: Summary) -> Answer:
     """Optimised G_pr beside sum and average."""
     told = []
     so = []
-    for box in _boxes(summary, "unoptimised", "optimised"):
+    for box in summary.boxes_with("unoptimised", "optimised"):
         ours = summary.over_time(box, "optimised")
         others = {n: summary.over_time(box, "unoptimised", n)[-1] for n in ("sq", "av")}
         better = all(ours[-1]["aopc"] >= other["aopc"] * (1 - TOLERANCE) for other in others.values())

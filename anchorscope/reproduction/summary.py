@@ -65,6 +65,19 @@ class Summary:
                 found += [Box(task, model, label) for label in sorted(labels)]
         return found
 
+    def boxes_with(self, *settings: str) -> list[Box]:
+        """The boxes that have all of some settings."""
+        return [box for box in self.boxes if all(len(self.final(box, setting)) for setting in settings)]
+
+    def pairs_with(self, *settings: str) -> list[tuple[str, str]]:
+        """The tasks and models that have runs of all of some settings."""
+        return [
+            (task, model)
+            for task in self.tasks
+            for model in self.models
+            if all(self.runs(task, model, setting) for setting in settings)
+        ]
+
     def curves(self, box: Box, name: str) -> np.ndarray[Any, np.dtype[np.float64]] | None:
         """AOPC^1 to AOPC^k of an aggregation, (seeds, k)."""
         runs = self.runs(box.task, box.model, "unoptimised")

@@ -17,8 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import answered
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import answered, batches
 from anchorscope.sampling.draws import KEEP_AT_MOST, SHARED, KeyedGenerator, keep_probabilities
 from anchorscope.sampling.fills import BlindProposals, Block, Filling, filling, original_probabilities
 from anchorscope.sampling.lexicon import Lexicon

@@ -22,7 +22,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import batches
 from anchorscope.errors import InputError
 from anchorscope.sampling.draws import Draws, half_masks
 from anchorscope.sampling.lexicon import Fills, Lexicon
@@ -70,6 +70,7 @@ class OnePass:
         return answers
 
     def _fill_some(self, blocks: Sequence[Block], samples: Sequence[tuple[int, int]], answers: list[Fills]) -> None:
+        # Equal masks of one text are one request, however many samples have them.
         requests: dict[tuple[str, bytes], int] = {}
         texts: list[Words] = []
         masks: list[NDArray[np.bool_]] = []
@@ -186,6 +187,7 @@ class Bank:
         draws = block.draws
         choice = draws.choice if self._draw == "position" else np.broadcast_to(draws.choice[:, :1], draws.choice.shape)
         samples, positions = np.nonzero(~draws.kept)
+        # A chance in [0, 1) times n_pairs, cut off, is one of the choices of the position.
         rows = positions * self._n_pairs + (choice[samples, positions] * self._n_pairs).astype(np.intp)
         answer = np.full(draws.kept.shape, KEPT, np.int32)
         answer[samples, positions] = pick(bank, rows, draws.fill[samples, positions])
@@ -246,6 +248,7 @@ class Blind:
         """Vocabulary numbers (samples, words) for each block."""
         kept = np.hstack([block.draws.kept for block in blocks])
         chances = np.hstack([block.draws.fill for block in blocks])
+        # (words of all blocks,): the documents stand side by side, and one draw serves them all.
         places = np.concatenate([_places(len(block.words)) for block in blocks])
         answer = np.full(kept.shape, KEPT, np.int32)
         samples, positions = np.nonzero(~kept)

@@ -43,6 +43,7 @@ class Lexicon:
         variants = [words if perturbator.cased else [in_case(word, case) for word in words] for case in cases]
         spellings = [word for words in variants for word in words]
         self._stretches = _Stretches(spellings)
+        # (3, vocabulary): the number of each word as it is, capitalised, and in capitals.
         self._variants = self._stretches.numbered(spellings).reshape(3, -1)
         self._touching: dict[tuple[str, ...], dict[bytes, bytes]] = {}
         # A fill may remove a word with a gap, or bring spaces of its own: then texts are written before they are cut.
@@ -130,6 +131,7 @@ class Lexicon:
         for row in {*rows}.difference(known):
             written = [self._stretches.written[number] for number in memoryview(row).cast("i")]
             found = array("i", map(self._stretches.__getitem__, stretches(written, gaps)))
+            # Padded to the number of words, so that all rows of these gaps have one length.
             known[row] = found.tobytes() + nothing * (n_words - len(found))
         joined = b"".join([known[row] for row in rows])
         return np.frombuffer(joined, np.int32).reshape(n_samples, n_places, -1)
@@ -212,6 +214,7 @@ def _laid_out(
                 columns.append(start + begin)
             else:
                 touching.setdefault(gaps, []).append((start + begin, width))
+                # The new columns stand behind all others, in the order in which their stretches are met.
                 columns += range(width, width := width + max(1, end - begin))
         start += len(words)
     return columns, firsts, touching

@@ -170,6 +170,7 @@ def _read_all_at_once(opened: Sequence[Stream], present: Bools, rows: Floats) ->
     sizes = [len(stream.positions) for stream in opened]
     owner = np.repeat(np.arange(len(opened)), sizes)  # the stream of each test
     reads = columns_read(present, side_by_side([s.n_words() for s in opened], [s.positions for s in opened]))
+    # The label of its document for each stream, out of (streams, samples, labels).
     probability = np.take_along_axis(rows, labels[:, :, None], axis=2)[:, :, 0].T  # (samples, streams)
     agreed = (rows.argmax(axis=2) == labels).T
     sums = _SampleSums.of(reads, agreed[:, owner], probability[:, owner])
@@ -268,6 +269,7 @@ class _SampleSums:
 
 
 def _variance_of_mean(total: Floats, squared: Floats, n: NDArray[np.int64]) -> Floats:
+    # Of a mean of n: the sample variance over n, by the sums alone; rounding may leave it a little below 0.
     scatter = np.maximum(squared - total**2 / np.maximum(n, 1), 0.0)
     return np.where(n > 1, scatter / np.maximum(n - 1, 1) / np.maximum(n, 1), np.nan)
 
@@ -303,6 +305,7 @@ class _CumulativeSums:
         """After which samples a test can end, and what it would say there (0: the cap ends it)."""
         # A look is after every so many samples that keep the word; the cap also ends a stream that hardly ever keeps
         # it.
+        # (samples, tests).
         looks = self.reads & (self.n_kept % test.look == 0)
         decisions = np.where(looks, test.decide(self.agreements, self.n_kept, thresholds), np.int8(0))
         at_cap = self.n_kept >= test.max_samples

@@ -1,4 +1,5 @@
-"""What an aggregation is: one value with all that belongs to it, from the formula to the line of help.
+"""What an aggregation is: one value with all that belongs to it, from the formula to the line of help; and a standing,
+how sure its scores are at a moment.
 
 Tallies go in, scores (labels, terms) come out. Whatever asks for an aggregation (settings, strategies, tables, pages)
 reads its fields and never compares its name, so a new one is one definition (``aggregations.py``), or an entry point of
@@ -14,7 +15,7 @@ the group ``anchorscope.aggregation`` in a package of its own:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -32,7 +33,7 @@ MayBeat: TypeAlias = Callable[[int], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Totals:
+class DrawnTotals:
     """Drawn totals of some words of one label, and what else a score may depend on.
 
     ``drawn`` (draws, words) are the totals over all documents; ``occurrences`` and ``training`` (words,) are known.
@@ -51,13 +52,13 @@ class Totals:
 class Additive:
     """How scores follow from totals over documents: what a race, which tests a sample of them, has to go by.
 
-    ``quantity`` is what adds up; ``scores`` makes scores of drawn totals; ``shown`` brings values into the scale of the
-    scores that are shown, given those of all words of the label.
+    ``quantity`` is what adds up; ``scores`` makes scores of drawn totals (None: the totals are the scores); ``shown``
+    brings values into the scale of the scores that are shown, given those of all words of the label (None: they are).
     """
 
     quantity: Literal["values", "anchors"]
-    scores: Callable[[Totals], Scores]
-    shown: Callable[[Scores, Scores], Scores] = lambda values, of_all: values
+    scores: Callable[[DrawnTotals], Scores] | None = None
+    shown: Callable[[Scores, Scores], Scores] | None = None
 
 
 def _unbounded(tally: Tally, alpha: float) -> Interval:
@@ -75,6 +76,9 @@ class Aggregation:
     ``optimistic``  the paper's filter: its pseudo-score now, and with every open occurrence counted as an anchor
     ``prunes``      whether the intervals are good enough to leave words out for certain
     ``joins_labels``  whether the score of a word for one label depends on the others
+    ``can_race``    whether a sample of the documents will do: it has an additive form
+    ``is_bounded``  whether its intervals say something
+    ``is_graded``   whether it adds up values instead of counting verdicts
     """
 
     name: str
@@ -87,18 +91,29 @@ class Aggregation:
     optimistic: Callable[[Tally, float], tuple[Scores, Scores]] | None = None
     prunes: bool = False
     joins_labels: bool = False
+    can_race: bool = field(init=False)
+    is_bounded: bool = field(init=False)
+    is_graded: bool = field(init=False)
 
-    @property
-    def can_race(self) -> bool:
-        """Whether a sample of the documents will do."""
-        return self.additive is not None
+    def __post_init__(self) -> None:
+        """What follows from the others, worked out once."""
+        object.__setattr__(self, "can_race", self.additive is not None)
+        object.__setattr__(self, "is_bounded", self.interval is not _unbounded)
+        object.__setattr__(self, "is_graded", self.reads == "values")
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether its intervals say something."""
-        return self.interval is not _unbounded
 
-    @property
-    def is_graded(self) -> bool:
-        """Whether it adds up values instead of counting verdicts."""
-        return self.reads == "values"
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """How sure the scores are: intervals and (in a race) memberships (labels, terms); settled and regret (labels,).
+
+    ``driver`` and ``against`` (labels, terms) say, where values are graded, which terms are told apart from what any
+    word does for a label, and which do something against it.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    settled: NDArray[np.bool_]
+    membership: NDArray[np.float64] | None = None
+    regret: NDArray[np.float64] | None = None
+    driver: NDArray[np.bool_] | None = None
+    against: NDArray[np.bool_] | None = None

@@ -22,6 +22,7 @@ are not tested yet. e is the value of an occurrence under the run's local score.
 
 from __future__ import annotations
 
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -30,13 +31,14 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.errors import InputError
 from anchorscope.scoring import entropy, probabilistic
-from anchorscope.scoring.aggregation import Additive, Aggregation, Interval, Totals
+from anchorscope.scoring.aggregation import Additive, Aggregation, DrawnTotals, Interval
 from anchorscope.scoring.tally import VALUE_UNIT, Scores, Tally, ratio
 
 TRAINING_FLOOR = 5
 """The occurrences below which av5 leaves a word out."""
 
 
+@cache
 def aggregation(name: str) -> Aggregation:
     """The aggregation behind a name.
 
@@ -137,15 +139,15 @@ def _optimistic_sq(tally: Tally, alpha: float) -> tuple[Scores, Scores]:
 # --- scores of drawn totals, for a race ---
 
 
-def _sq_of_totals(totals: Totals) -> Scores:
+def _sq_of_totals(totals: DrawnTotals) -> Scores:
     return np.sqrt(np.clip(totals.drawn, 0.0, totals.occurrences))
 
 
-def _av_of_totals(totals: Totals) -> Scores:
+def _av_of_totals(totals: DrawnTotals) -> Scores:
     return ratio(np.clip(totals.drawn, 0.0, totals.occurrences), totals.occurrences[None])
 
 
-def _av5_of_totals(totals: Totals) -> Scores:
+def _av5_of_totals(totals: DrawnTotals) -> Scores:
     return np.where(_is_trained(totals.training), _av_of_totals(totals), 0.0)
 
 
@@ -163,7 +165,7 @@ AGGREGATIONS = MappingProxyType(
                 reads="values",
                 score=total,
                 interval=_total_interval,
-                additive=Additive("values", lambda totals: totals.drawn),
+                additive=Additive("values"),
                 prunes=True,
             ),
             Aggregation(

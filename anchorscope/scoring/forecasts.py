@@ -1,9 +1,11 @@
-"""What a sample of the documents says about every aggregation: sums so far, and what the totals will be.
+"""What a sample of the documents says about every aggregation: what the totals will be, and how sure that is.
 
-For every (label, term): how many documents hold it, how many of them are counted (the first ones in the order of
-priority, so a simple random sample), and the sums and sums of squares of what these brought: values, and anchors. That
-is all that a score under a race rests on, so any aggregation with an additive form can be read from it, with the run
-going on or long finished.
+All that a score under a race rests on is in the running sums of what the counted documents brought
+(``running_sums.py``), so any aggregation with an additive form can be read from them, with the run going on or long
+finished.
+
+Which words are told apart is decided here, too: as many as can be named while the false discovery rate stays within
+5% (``discoveries``).
 
 The intervals of pr are too short: what rare anchors bring is far from normal, T+ comes out too low, and its error is
 one for all words.
@@ -12,25 +14,23 @@ one for all words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.scoring.aggregation import Additive, Aggregation, Totals
-from anchorscope.scoring.discoveries import discoveries
+from anchorscope.scoring.aggregation import Aggregation, DrawnTotals, Standing
 from anchorscope.scoring.posterior import (
     Forecast,
+    MixtureTotals,
     Prior,
-    Sums,
     all_totals,
     draw_totals,
     pooled_prior,
     summarise,
 )
-from anchorscope.scoring.posterior import Totals as WordTotals
-from anchorscope.scoring.standing import Standing
+from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import VALUE_UNIT, Tally, ranking
 
 LEVEL = 0.9
@@ -42,185 +42,24 @@ CONTENDERS = 30
 LEAST_CHANCE = 0.002
 """The probability of reaching the k-th best word below which a word is not a contender."""
 
+DISCOVERY_RATE = 0.05
+"""The share of the named words that may be wrong."""
+
+FEWEST_TESTS = 2
+"""No word is named on the strength of fewer tests."""
+
 MARGIN = 1.2
 """A driver does more than so many times what any word like it does."""
 
-REPEAT_UNIT = 1e-9
-"""The unit in which variances of second measurements are added up."""
 
 LEAST_WORTH = 0.001
 """What the words of a list do together, for each document that holds the most frequent word, if they do anything."""
 
-LEARNT_DOCUMENTS = 12
-LEARNING = -1 / 3
-"""The more documents hold a word, the less its mean is off: (1 + documents / LEARNT_DOCUMENTS) ** LEARNING, relative to
-the rarest words."""
 
 REACH = 3.0
 """Standard deviations by which a word may miss its estimate, when the contenders are chosen."""
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RunningSums:
-    """Documents that hold a term, those counted, and what they brought; each (labels, terms).
-
-    ``expected_of_all`` is what a surrogate expects of all documents of a term together; ``expected`` what it expected
-    of the counted ones, with its squares and its products with their values, from which its slope is read. ``placebo``
-    is what any words like it would do in all its documents together. ``repeats`` (labels, 2) sums the variances that
-    second measurements show, and those that were told of the same rows, in units of ``REPEAT_UNIT``: whole numbers,
-    whose sum does not depend on their order.
-    """
-
-    documents: NDArray[np.int64]
-    beyond: NDArray[np.int64]
-    expected_of_all: Floats
-    counted: NDArray[np.int64]
-    values: Floats
-    values_squared: Floats
-    noise: Floats
-    expected: Floats
-    expected_squared: Floats
-    products: Floats
-    anchors: Floats
-    anchors_squared: Floats
-    placebo: Floats
-    repeats: NDArray[np.int64]
-
-    @classmethod
-    def zero(
-        cls,
-        documents: NDArray[np.int64],
-        expected_of_all: Floats | None = None,
-        beyond: NDArray[np.int64] | None = None,
-    ) -> RunningSums:
-        """Nothing counted yet; ``beyond`` (terms,) documents hold each term that the model was not asked about."""
-        shape = documents.shape
-        expected = np.zeros(shape) if expected_of_all is None else expected_of_all
-        others = np.zeros(shape[1], np.int64) if beyond is None else beyond
-        nothing = {field.name: np.zeros(shape) for field in fields(cls)[4:-1]}
-        repeats = np.zeros((shape[0], 2), np.int64)
-        return cls(documents, others, expected, np.zeros(shape, np.int64), **nothing, repeats=repeats)
-
-    def count(
-        self,
-        label: int,
-        terms: NDArray[np.int64],
-        value: Floats,
-        anchors: Floats,
-        noise: Floats,
-        repeat: Floats,
-        expected: Floats,
-    ) -> None:
-        """Count documents of some terms, one a row: what each brought, and what was expected of it.
-
-        ``noise`` is the variance of measuring, as a row tells it; ``repeat`` what a second measurement brought.
-
-        Rows of one term are added in their order, so that a sum of floats does not depend on how they were batched.
-        """
-        for column, brought in (
-            (self.counted, np.ones(len(terms), np.int64)),
-            (self.values, value),
-            (self.values_squared, value**2),
-            (self.noise, noise),
-            (self.expected, expected),
-            (self.expected_squared, expected**2),
-            (self.products, value * expected),
-            (self.anchors, anchors),
-            (self.anchors_squared, anchors**2),
-        ):
-            np.add.at(column[label], terms, brought)
-        twice = np.isfinite(repeat)
-        shown = 0.5 * np.square(value - repeat)[twice]
-        self.repeats[label] += [
-            np.rint(column / REPEAT_UNIT).astype(np.int64).sum() for column in (shown, noise[twice])
-        ]
-
-    def of_label(self, label: int, additive: Additive) -> Sums:
-        """What an additive form has to go by."""
-        documents, tested = self.documents[label], self.counted[label]
-        if additive.quantity == "anchors":
-            return Sums.plain(documents, tested, self.anchors[label], self.anchors_squared[label])
-        # A test is off by its value less slope times what was expected, less the placebo: e - b s - p. Its sums follow
-        # from those of e, s, e^2, s^2 and e s, so that no row is kept.
-        b = self.slope(label)
-        expected, products = self.expected[label], self.products[label]
-        beyond, beyond_variance = self._beyond(label)
-        placebo = self.placebo[label] / np.maximum(documents, 1)
-        total = self.values[label] - b * expected
-        squares = self.values_squared[label] - 2 * b * products + b**2 * self.expected_squared[label]
-        # Differences of sums: rounding may leave a little less than nothing.
-        off = np.maximum(squares - 2 * placebo * total + tested * placebo**2, 0.0)
-        return Sums(
-            documents=documents,
-            tested=tested,
-            total=total - tested * placebo,
-            squares=off,
-            offset=b * self.expected_of_all[label] + documents * placebo,
-            noise=self.noise[label] * self._noise_factor(),
-            beyond=beyond,
-            beyond_variance=beyond_variance,
-            scale=self._scale(label, b),
-            placebo=placebo,
-            tilt=self._slope_error(label, float(off.sum())) * self.expected_of_all[label] / np.maximum(documents, 1),
-            reach=(1 + self.documents.sum(axis=0) / LEARNT_DOCUMENTS) ** LEARNING,
-        )
-
-    def _noise_factor(self) -> float:
-        """What second measurements make of the variances that were told, for all rows alike."""
-        shown, told = self.repeats.sum(axis=0).tolist()
-        return shown / told if told > 0 else 1.0
-
-    def _scale(self, label: int, b: float) -> Floats:
-        """How much the values of each word may differ: the more, the more is expected of it; 1 for words on average."""
-        documents = self.documents[label]
-        # What is expected of a document of the word, against the square that is usual over all documents.
-        mean = b * self.expected_of_all[label] / np.maximum(documents, 1)
-        usual = float((mean**2 * documents).sum() / max(1, documents.sum()))
-        return np.sqrt((mean**2 + usual) / (2 * usual)) if usual > 0 else np.ones(len(documents))
-
-    def _beyond(self, label: int) -> tuple[Floats, Floats]:
-        """How many of the documents that the model was not asked about are of the label and hold each term, and give
-        or take how many: a share of them as among the others, for which a document of any label speaks, too
-        (beta-binomial).
-        """
-        if not self.beyond.any():
-            nothing = np.zeros(len(self.beyond))
-            return nothing, nothing
-        # A word that n documents hold, some of them of the label, has that share up to a beta distribution; one
-        # document's worth of it is the share of the label on the whole.
-        asked = self.documents.sum(axis=0)
-        of_label = float(self.documents[label].sum() / max(1, asked.sum()))
-        n = asked + 1.0
-        share = (self.documents[label] + of_label) / n
-        spread = share * (1 - share)
-        return self.beyond * share, self.beyond * spread * (1 + (self.beyond - 1) / (n + 1))
-
-    def slope(self, label: int) -> float:
-        """How much a value, beyond the placebo, rises with what was expected of it: least squares, with a few tests'
-        worth of trust in 1."""
-        # Least squares through the origin, (e - p) s over s^2, with SLOPE_TESTS rows of average s at slope 1 added.
-        squares = float(self.expected_squared[label].sum())
-        n = max(1, int(self.counted[label].sum()))
-        trust = SLOPE_TESTS * squares / n
-        if squares + trust <= 0:
-            return 1.0
-        placebo = self.placebo[label] / np.maximum(self.documents[label], 1)
-        products = float((self.products[label] - placebo * self.expected[label]).sum())
-        return float(np.clip((products + trust) / (squares + trust), 0.0, STEEPEST))
-
-    def _slope_error(self, label: int, off: float) -> float:
-        """By how much the slope may be wrong: a standard deviation."""
-        squares = float(self.expected_squared[label].sum())
-        n = max(1, int(self.counted[label].sum()))
-        return float(np.sqrt(off / n / (squares * (1 + SLOPE_TESTS / n)))) if squares > 0 else 0.0
-
-
-SLOPE_TESTS = 10
-"""The slope of what was expected counts as 1 in so many tests, before any is made."""
-
-STEEPEST = 2.0
 
 
 class LabelForecast:
@@ -239,7 +78,9 @@ class LabelForecast:
     ) -> None:
         assert aggregation.additive is not None, "the settings refuse a race without it"
         self._additive = aggregation.additive
+        self._is_graded = self._additive.quantity == "values"
         self._sums = sums.of_label(label, self._additive)
+        # What the tests alone say on average, with no surrogate and no prior in it.
         self._observed = sums.values[label] / np.maximum(sums.counted[label], 1)
         self._n = tally.occurrences[label]
         self._training = tally.training
@@ -258,7 +99,7 @@ class LabelForecast:
         return self._totals.expected
 
     @cached_property
-    def _totals(self) -> WordTotals:
+    def _totals(self) -> MixtureTotals:
         """The total of every word, and how far off it may be."""
         return all_totals(self._sums, self.prior)
 
@@ -272,6 +113,7 @@ class LabelForecast:
         best = ranking(expected, n, 2 * self._k)
         if self._is_graded:
             least = float(expected[best[: self._k]].min(initial=np.inf))
+            # The probability of each word to pass the k-th best one, as it stands now.
             chance = self._totals.chance_above(least)[holds]
             nearest = ranking(chance, n, CONTENDERS * self._k)
             against = ranking(-expected, n, self._k)
@@ -287,6 +129,7 @@ class LabelForecast:
     @cached_property
     def forecast(self) -> Forecast:
         """Intervals and memberships of the contenders, and the regret of the list that is shown now."""
+        # A key of its own for each label and round: the same draws whoever asks, and in whatever order.
         generator = np.random.Generator(np.random.Philox(key=np.array(self._key, np.uint64)))
         words = self.contenders
         expected = self._scores(self.estimates[None, words], words)[0]
@@ -300,6 +143,7 @@ class LabelForecast:
         driver &= self._observed[words] > VALUE_UNIT
         against &= self._observed[words] < -VALUE_UNIT
         shown = ranking(expected, self._n[words], self._k)
+        # Where no word does anything, regret would be a share of nothing: a list counts as worth so much at least.
         least = LEAST_WORTH * float(self._sums.documents.max(initial=0)) if self._is_graded else 0.0
         scores = self._scores(draws, words)
         return summarise(scores, shown, self._k, LEVEL, driver=driver, against=against, least_worth=least)
@@ -309,15 +153,13 @@ class LabelForecast:
         """The k words of which most is expected."""
         return ranking(self._scores(self.estimates[None], np.arange(len(self._n)))[0], self._n, self._k)
 
-    @property
-    def _is_graded(self) -> bool:
-        return self._additive.quantity == "values"
-
     def shown_interval(self) -> tuple[Floats, Floats]:
         """The contenders' intervals in the scale of the scores that are shown."""
-        of_all = self._scores(self.estimates[None], np.arange(len(self._n)))
         low = self.forecast.low
         high = self.forecast.high
+        if self._additive.shown is None:
+            return low, high
+        of_all = self._scores(self.estimates[None], np.arange(len(self._n)))
         return self._additive.shown(low, of_all), self._additive.shown(high, of_all)
 
     def _scores(self, drawn: Floats, words: NDArray[np.intp], *, alone: bool = False) -> Floats:
@@ -325,10 +167,12 @@ class LabelForecast:
 
         With ``alone`` the others are all words but the one itself.
         """
+        if self._additive.scores is None:
+            return drawn
         # The total over all words moves with the drawn ones; all others stand at their estimates.
         others = np.clip(self.estimates, 0.0, self._n)
         moved = np.clip(drawn, 0.0, self._n[words]) - others[words]
-        totals = Totals(
+        totals = DrawnTotals(
             drawn=drawn,
             occurrences=self._n[words],
             training=self._training[words],
@@ -370,9 +214,31 @@ def forecast_standing(
     against = np.zeros(shape, bool)
     for label in labels.tolist():
         now = forecasts[label]
+        # Of words that are no contenders nothing is drawn: their intervals stay without end, their memberships 0.
         low[label, now.contenders], high[label, now.contenders] = now.shown_interval()
         membership[label, now.contenders] = now.forecast.membership
         regret[label] = now.forecast.regret
         driver[label, now.contenders] = now.forecast.driver
         against[label, now.contenders] = now.forecast.against
     return Standing(low, high, settled, membership, regret, driver, against)
+
+
+def discoveries(doubt: NDArray[np.float64], tested: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The words that can be named together while no more than a share of them is expected to be wrong.
+
+    ``doubt`` is the probability of each to be wrong; the least doubtful are taken while their mean doubt is within the
+    rate (Bayesian false discovery rate).
+
+    >>> discoveries(np.array([0.2, 0.0, 0.08, 0.9, 0.0]), tested=np.array([9, 9, 9, 9, 1])).tolist()
+    [False, True, True, False, False]
+    """
+    # The direct posterior probability approach (Newton et al. 2004): the mean of the doubts is the expected share of
+    # wrong names, however they hang together.
+    doubt = np.where(tested >= FEWEST_TESTS, doubt, 1.0)
+    # From the least doubtful on: the mean doubt of the first m is the rate at which these m would be wrong. It only
+    # rises, so those within the rate are the first ones.
+    order = np.argsort(doubt, kind="stable")
+    mean = np.cumsum(doubt[order]) / np.arange(1, len(doubt) + 1)
+    found = np.zeros(len(doubt), bool)
+    found[order[mean <= DISCOVERY_RATE]] = True
+    return found

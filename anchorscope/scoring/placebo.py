@@ -44,7 +44,10 @@ def fit(x: Floats, value: Floats) -> Floats:
     squares = np.square(x).sum(axis=0)
     weight = np.ones(len(value))
     found = np.zeros(x.shape[1])
+    # Iteratively reweighted least squares (Huber 1964, Holland and Welsch 1977): a row beyond ``far`` counts far / off.
     for _ in range(HUBER_STEPS if len(value) else 0):
+        # The normal equations of four coefficients, (4, 4): the ridge keeps them solvable where all documents are
+        # alike.
         weighted = weight[:, None] * x
         found[:] = np.linalg.solve(x.T @ weighted + np.diag(RIDGE * squares + 1e-9), weighted.T @ value)
         off = np.abs(value - x @ found)

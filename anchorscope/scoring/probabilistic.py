@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.scoring.aggregation import Interval, MayBeat, Totals
+from anchorscope.scoring.aggregation import DrawnTotals, Interval, MayBeat
 from anchorscope.scoring.tally import Scores, Tally, ratio
 
 SLACK = 1e-9
@@ -76,7 +76,7 @@ def optimistic_pseudo_counts(tally: Tally, alpha: float) -> tuple[Scores, Scores
     return now, now + tally.untested
 
 
-def scores_of_totals(totals: Totals) -> Scores:
+def scores_of_totals(totals: DrawnTotals) -> Scores:
     """q~ of drawn totals of anchors, with T+ of the same draw."""
     anchors = np.clip(totals.drawn, 0.0, totals.occurrences)
     background = ratio(totals.occurrences - anchors, totals.n_of_all - totals.of_all)

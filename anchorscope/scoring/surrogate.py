@@ -74,7 +74,8 @@ def fit(document: Numbers, term: Numbers, rows: Floats, fold: Numbers, n_terms: 
     n_labels = rows.shape[1]
     weights = np.zeros((N_FOLDS, n_labels, n_terms))
     explained = np.zeros(n_labels)
-    # Each half gets the weights that were fitted to the other one: halves[1 - half] below.
+    # Each half gets the weights that were fitted to the other one: halves[1 - half] below. Cross-fitting
+    # (Chernozhukov et al. 2018): errors of the weights are then no errors of the documents that they judge.
     targets = logits(rows)
     halves = [_Half.of(document, term, fold == half, n_terms) for half in range(N_FOLDS)]
     for label in range(n_labels):
@@ -120,6 +121,8 @@ class _Half:
         # out.
         chosen = is_mine[document]
         length = np.bincount(document, minlength=len(is_mine))
+        # Constant and length have no penalty. Projecting them out of both sides first gives the other weights their
+        # values (Frisch, Waugh and Lovell).
         basis, _ = np.linalg.qr(np.stack([is_mine, is_mine * length], axis=1).astype(np.float64))
         return cls(document[chosen], term[chosen], is_mine, basis, n_terms)
 
@@ -139,6 +142,7 @@ class _Half:
         C'C w is X' of what they leave of X w.
         """
         # Starting from 0, the first gradient is C'y itself, and every step goes along a direction that the others left.
+        # Conjugate gradients (Hestenes and Stiefel 1952): the matrix is met only as a product, so that it stays sparse.
         weights = np.zeros(self.n_terms)
         gradient = self.spread(self._left(target))
         direction = gradient.copy()

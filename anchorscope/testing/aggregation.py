@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from anchorscope.scoring.aggregation import Aggregation, Totals
+from anchorscope.scoring.aggregation import Aggregation, DrawnTotals
 from anchorscope.scoring.tally import VALUE_UNIT, Tally
 from anchorscope.testing.work import random_tally
 
@@ -67,7 +67,7 @@ def reads_totals_as_it_reads_tallies(make: Make) -> None:
     expected = one.score(tally, 0.5)
     for label in range(len(expected)):
         drawn = tally.anchors[label] if one.additive.quantity == "anchors" else tally.values[label] * VALUE_UNIT
-        totals = Totals(
+        totals = DrawnTotals(
             drawn=drawn[None].astype(np.float64),
             occurrences=tally.occurrences[label],
             training=tally.training,
@@ -75,8 +75,9 @@ def reads_totals_as_it_reads_tallies(make: Make) -> None:
             n_of_all=int(tally.occurrences[label].sum()),
             alpha=0.5,
         )
-        scores = one.additive.scores(totals)
-        assert np.allclose(one.additive.shown(scores, scores)[0], expected[label])
+        scores = totals.drawn if one.additive.scores is None else one.additive.scores(totals)
+        shown = scores if one.additive.shown is None else one.additive.shown(scores, scores)
+        assert np.allclose(shown[0], expected[label])
 
 
 def _finished(tally: Tally, generator: np.random.Generator) -> Tally:

@@ -25,7 +25,6 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.text.ragged import ranges
 from anchorscope.text.rule import (
     APOSTROPHE,
     KIND_OF_BYTE,
@@ -115,6 +114,7 @@ def _cut_one_by_one(texts: Sequence[str], merged: bool) -> Cut:
 
 def _cut_western(texts: Sequence[str], merged: bool) -> Cut:
     """The words of texts that are nothing but western letters, space and common signs; most of them once."""
+    # One text, a line end between two of them, which is a gap: no word reaches over it.
     joined = "".join([f"{text}\n" for text in texts])
     letters = joined.encode(WESTERN_ENCODING)
     starts, ends = _bounds(np.frombuffer(letters.translate(KIND_OF_BYTE), np.uint8))
@@ -130,6 +130,7 @@ def _cut_western(texts: Sequence[str], merged: bool) -> Cut:
 
 def _first(n_words: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Where each word stands in its text, counted in plain words."""
+    # Plain words before each word, over all texts; less those before its own text.
     before = np.cumsum(n_words) - n_words
     begins = np.cumsum(sizes) - sizes
     is_there = sizes > 0
@@ -142,10 +143,13 @@ def _merged(starts: Places, ends: Places, together: Sequence[tuple[int, int]]) -
     Places that overlap go to the one that begins first.
     """
     begins, stops = np.array([*together], np.intp).reshape(-1, 2).T
+    # Words in the order of the text: the first that ends behind the beginning of a place, and the first that starts
+    # at or behind its end. A place that begins inside the one before it loses what that one has.
     first = np.searchsorted(ends, begins, side="right")
     last = np.maximum.accumulate(np.searchsorted(starts, stops))
     first[1:] = np.maximum(first[1:], last[:-1])
     is_first = np.ones(len(starts), bool)
+    # All words of a place but its first are merged into it.
     is_first[ranges(first + 1, np.maximum(last - first - 1, 0))] = False
     kept = np.flatnonzero(is_first)
     after = np.append(kept[1:], len(starts))
@@ -176,6 +180,7 @@ def _distinct(
     # A word of up to sixteen letters is two such numbers, the bytes beyond its end masked out.
     first = eights[starts] & _FIRST_BYTES[np.minimum(lengths, HALF)]
     second = eights[np.minimum(starts + HALF, len(letters))] & _FIRST_BYTES[np.clip(lengths - HALF, 0, HALF)]
+    # Fibonacci hashing: the multiplication spreads what differs in few bits over all of them.
     mixed = (first ^ (first >> np.uint64(29))) * FACTOR + second
     # Sorted by the mixture, equal words stand together; the first of each group is its example.
     order = np.argsort(mixed)
@@ -192,3 +197,13 @@ def _distinct(
 
 
 _FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(HALF + 1)], np.uint64)
+
+
+def ranges(starts: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The numbers from each start on, as many as its length says: where some of the rows stand.
+
+    >>> ranges(np.array([10, 20]), np.array([3, 2])).tolist()
+    [10, 11, 12, 20, 21]
+    """
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))

@@ -39,12 +39,15 @@ selectors; of a sign that is repeated, three at most; of ! and ? mixed, ?!.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from unicodedata import normalize
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
+
+from anchorscope.errors import InputError, UnknownNameError
 
 KINDS = ("words", "numbers", "signs", "emoji", "hashtags", "mentions", "links", "punctuation")
 """What a term can be."""
@@ -212,6 +215,38 @@ def _sign(written: str) -> tuple[str, str]:
     if _ORDINARY.fullmatch(key):
         return "punctuation", key
     return "signs", key[:MOST_REPEATED] if len(set(key)) == 1 else key
+
+
+def keys_of(kinds: str) -> Callable[[str], str | None]:
+    """What gives a word, or words that were merged, its key; None to what is no candidate.
+
+    >>> [keys_of("signs")(word) for word in ("good", "!")], [keys_of("plain")(word) for word in ("good", "!")]
+    ([None, '!'], ['good', None])
+    """
+    if kinds == PLAIN:
+        return key_of
+    wanted = frozenset(kinds.split(","))
+
+    def key(written: str) -> str | None:
+        kind, found = kind_and_key(written)
+        return found if kind in wanted else None
+
+    return key
+
+
+def checked_kinds(kinds: str) -> str:
+    """The kinds in their order, each once.
+
+    >>> checked_kinds("signs, words")
+    'words,signs'
+    """
+    named = [name.strip() for name in kinds.split(",")]
+    for name in named:
+        if name not in (*KINDS, PLAIN):
+            raise UnknownNameError("kind of terms", name, (*KINDS, PLAIN))
+    if PLAIN in named and len({*named}) > 1:
+        raise InputError(f"--terms {PLAIN} stands for itself: name it alone, or kinds ({', '.join(KINDS)}).")
+    return PLAIN if PLAIN in named else ",".join(kind for kind in KINDS if kind in named)
 
 
 def shown(written: str) -> str:

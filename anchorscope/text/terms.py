@@ -11,44 +11,11 @@ the paper, each by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.text.cut import cut
-from anchorscope.text.rule import KINDS, PLAIN, key_of, kind_and_key
+from anchorscope.text.rule import PLAIN, keys_of
 from anchorscope.types import Positions
-
-
-def checked_kinds(kinds: str) -> str:
-    """The kinds in their order, each once.
-
-    >>> checked_kinds("signs, words")
-    'words,signs'
-    """
-    named = [name.strip() for name in kinds.split(",")]
-    for name in named:
-        if name not in (*KINDS, PLAIN):
-            raise UnknownNameError("kind of terms", name, (*KINDS, PLAIN))
-    if PLAIN in named and len({*named}) > 1:
-        raise InputError(f"--terms {PLAIN} stands for itself: name it alone, or kinds ({', '.join(KINDS)}).")
-    return PLAIN if PLAIN in named else ",".join(kind for kind in KINDS if kind in named)
-
-
-def keys_of(kinds: str) -> Callable[[str], str | None]:
-    """What gives a word, or words that were merged, its key; None to what is no candidate.
-
-    >>> [keys_of("signs")(word) for word in ("good", "!")], [keys_of("plain")(word) for word in ("good", "!")]
-    ([None, '!'], ['good', None])
-    """
-    if kinds == PLAIN:
-        return key_of
-    wanted = frozenset(kinds.split(","))
-
-    def key(written: str) -> str | None:
-        kind, found = kind_and_key(written)
-        return found if kind in wanted else None
-
-    return key
 
 
 def terms_of(text: str, kinds: str) -> list[tuple[str, Positions]]:

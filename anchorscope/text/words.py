@@ -70,13 +70,8 @@ def spans(words: Words) -> list[tuple[int, int]]:
     return found
 
 
-def term(word: str) -> str | None:
-    """The key of a plain word; None for what is neither letter, digit nor emoji.
-
-    >>> term("DON’T"), term("Straße"), term("…")
-    ("don't", 'strasse', None)
-    """
-    return key_of(word)
+term = key_of
+"""The key of a plain word; None for what is neither letter, digit nor emoji."""
 
 
 def terms(words: Words) -> tuple[str | None, ...]:
@@ -122,10 +117,11 @@ def removals(text: str, positions: Sequence[Sequence[int]]) -> list[str]:
     """
     words = split(text)
     ends = [end for _, end in spans(words)]
+    last = len(ends) - 1
     found = []
     for places in positions:
         place = places[0] if len(places) == 1 else 0
-        if place > 0 and words.gaps[place] and words.gaps[place + 1] and place + 1 < len(words):
+        if place > 0 and words.gaps[place] and words.gaps[place + 1] and place < last:
             # As most are: a word inside the text with a gap on either side goes with the gap before it.
             found.append(text[: ends[place - 1]] + text[ends[place] :])
         else:

@@ -100,8 +100,8 @@ def test_an_interrupt_while_workers_start_leaves_none_behind(monkeypatch: pytest
 
 def test_workers_share_the_linear_pass_and_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Terms are numbered apart in each part, and as they are met: only the merged ones may come out."""
-    monkeypatch.setattr("anchorscope.planning.collection.CUT_AT_ONCE", 500)
-    monkeypatch.setattr("anchorscope.planning.collection.CUT_BY_A_HELPER", 700)
+    monkeypatch.setattr("anchorscope.planning.candidates.CUT_AT_ONCE", 500)
+    monkeypatch.setattr("anchorscope.planning.candidates.CUT_BY_A_HELPER", 700)
     texts = [*reviews(600), "Great GREAT great!!! :-)", "so_called 3.5 #not", "FILM Film, and"] * 2
     given = {"texts": texts, "strategy": "race", "score": "occlusion", "aggregation": "total", "test": "fixed"}
     assert explained(**given, workers=2) == explained(**given)

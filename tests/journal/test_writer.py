@@ -16,8 +16,8 @@ from runs import finish, make_run, predictor, reviews
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.backends import local
 from anchorscope.errors import InputError, ModelError, RunFolderError
-from anchorscope.journal.columns import ROW, packed
 from anchorscope.journal.database import FILE
+from anchorscope.journal.measurements import ROW, packed
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
 from anchorscope.loop import Loop

@@ -3,8 +3,7 @@
 import numpy as np
 
 from anchorscope.errors import InputError
-from anchorscope.scoring.aggregation import Aggregation
-from anchorscope.scoring.standing import Standing
+from anchorscope.scoring.aggregation import Aggregation, Standing
 from anchorscope.scoring.tally import ratio
 from anchorscope.text.words import replace, split
 from anchorscope.types import Cost, Measurements, Proposals

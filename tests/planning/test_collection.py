@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anchorscope.errors import DocumentsError
-from anchorscope.planning import collection as module
-from anchorscope.planning.collection import Predictions, choose, collect, find_candidates, sample
+from anchorscope.planning import candidates as module
+from anchorscope.planning.candidates import choose, find_candidates, sample
+from anchorscope.planning.collection import Predictions, collect
 from anchorscope.settings import Settings
 from anchorscope.text.words import split, stop_words, terms
 from anchorscope.types import Document
@@ -88,5 +89,5 @@ def test_a_tally_before_any_test_counts_occurrences_and_documents(texts: list[st
     made = collect(documents, ("no", "yes"), Predictions(labels, np.ones(len(texts))), settings)
     for label in (0, 1):
         mine = [(d, t) for d, _, t in rows if labels[d] == label]
-        assert made.tally().occurrences[label].tolist() == [sum(t == word for _, t in mine) for word in made.terms]
-        assert made.tally().documents[label].tolist() == [len({d for d, t in mine if t == w}) for w in made.terms]
+        assert made.tally.occurrences[label].tolist() == [sum(t == word for _, t in mine) for word in made.terms]
+        assert made.tally.documents[label].tolist() == [len({d for d, t in mine if t == w}) for w in made.terms]

@@ -16,8 +16,8 @@ from runs import PLAIN, finish, outcome, predictor, reviews
 
 from anchorscope.backends.named import named_blocks
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
+from anchorscope.planning.candidates import priorities
 from anchorscope.planning.draw import draw
-from anchorscope.planning.plan import priorities
 from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.text.blocks import ParquetBlocks

@@ -11,9 +11,10 @@ import pytest
 
 from anchorscope.errors import InputError
 from anchorscope.planning import race
+from anchorscope.planning.candidates import priorities
 from anchorscope.planning.collection import Collection, Predictions
 from anchorscope.planning.inverted_index import InvertedIndex
-from anchorscope.planning.plan import Counted, priorities
+from anchorscope.planning.plan import Counted
 from anchorscope.planning.race import Race
 from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.forecasts import LEVEL
@@ -76,17 +77,20 @@ class Corpus:
             explained=np.array([True]),
             expected=np.zeros(len(terms)),
             beyond=np.zeros(n_terms, np.int64),
+            priority=priorities(0, [f"{seed}-{number}" for number in range(n_documents)]),
         )
 
     def final_tally(self) -> Tally:
         labels = np.zeros(len(self.value), np.int64)
-        return self.collection.tally().observe(
+        return self.collection.tally.observe(
             labels, self.collection.occurrence_term.astype(np.int64), self.anchor, self.value
         )
 
     def run(self, settings: Settings, max_rounds: int = 10**6) -> tuple[Race, Tally, int]:
         """The race, the tally of what it counted, and the documents that it tested."""
-        strategy, tally, n_documents = Race(self.collection, settings), self.collection.tally(), 0
+        keys = [document.key for document in self.collection.documents]
+        collection = replace(self.collection, priority=priorities(settings.seed, keys))
+        strategy, tally, n_documents = Race(collection, settings), collection.tally, 0
         while max_rounds and (round_ := strategy.next_round(tally)) is not None:
             max_rounds -= 1
             n_documents += len(round_.units)
@@ -177,7 +181,7 @@ def test_the_documents_of_a_word_are_found_however_far_they_are() -> None:
     """A word of five documents, far apart in the order: each is found, in order, from any threshold."""
     corpus = Corpus(5, n_documents=400)
     order = np.random.default_rng(0).permutation(400)
-    n_holders = corpus.collection.tally().documents[0]
+    n_holders = corpus.collection.tally.documents[0]
     rare = int(np.argmin(n_holders))
     holders = [d for d in order.tolist() if rare in corpus.collection.occurrence_term[6 * d : 6 * d + 6]]
     for threshold in (1, 7, 400):

@@ -313,7 +313,7 @@ def test_intervals_never_widen(name: str) -> None:
         values = np.random.default_rng(seed).uniform(-1, 1, len(truth))
         played = play(made, settings(), truth, values=values)
         before = (-np.inf, np.inf)
-        for tally in [made.tally(), *played.tallies]:
+        for tally in [made.tally, *played.tallies]:
             if name.startswith("pr"):
                 low, high = anchor_probability_interval(tally, 0.5)
             else:
@@ -356,7 +356,7 @@ def test_tests_left_counts_down_to_nothing() -> None:
     """5 documents with 10 occurrences in rounds of two documents: 10, then less by what was tested or skipped."""
     made = corpus(TEXTS, PREDICTED, settings())
     played = play(made, settings(), all_false(made))
-    assert [played.scan.tests_left(t) for t in (made.tally(), *played.tallies)] == [10, 5, 1, 0]
+    assert [played.scan.tests_left(t) for t in (made.tally, *played.tallies)] == [10, 5, 1, 0]
 
 
 def test_h_of_one_label_is_refused() -> None:

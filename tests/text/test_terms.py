@@ -9,9 +9,9 @@ from anchorscope.errors import InputError, MissingPackageError, UnknownNameError
 from anchorscope.text import cut as cutting
 from anchorscope.text import rule, segmenters
 from anchorscope.text.cut import cut
-from anchorscope.text.rule import KINDS, PLAIN, compounds, kind_and_key, words_in
+from anchorscope.text.rule import KINDS, PLAIN, checked_kinds, compounds, kind_and_key, words_in
 from anchorscope.text.segmenters import languages, needed_segmenters, segments
-from anchorscope.text.terms import checked_kinds, keys_by_position, terms_of, terms_of_all
+from anchorscope.text.terms import keys_by_position, terms_of, terms_of_all
 from anchorscope.text.words import removals
 
 ALL = ",".join(KINDS)

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from anchorscope.asking.batches import batches
+from anchorscope.asking.answers import batches
 from anchorscope.errors import AnchorscopeError, InputError, ModelError
 from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.function import FunctionPredictor

@@ -1,29 +1,16 @@
-"""Every choice that a result depends on, with its checks, and the presets.
-
-    paper            the method of the paper's text, none of its accelerations
-    paper-optimised  all of its accelerations but the sample of the documents
-    banzhaf          words kept or replaced at random, half of them at a time: it sees what words do together
-    fast             the best list for a number of calls (the default): words left out one at a time
-
-A setting given by hand goes before the preset's.
-
->>> preset("paper").delta, preset("paper", delta=0.2).delta
-(0.1, 0.2)
-"""
+"""Every choice that a result depends on, with its checks: what cannot be is refused before anything is computed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from numbers import Integral
-from reprlib import repr as short_repr
 from types import MappingProxyType, NoneType
 from typing import Any
 
 import numpy as np
 
 from anchorscope import registry
-from anchorscope.errors import InputError, UnknownNameError
+from anchorscope.errors import InputError, UnknownNameError, in_a_line
 from anchorscope.sampling.draws import KEEP_POLICIES
 from anchorscope.sampling.engine import Sampling
 from anchorscope.sampling.fills import BANK_DRAWS, FILLINGS
@@ -31,8 +18,7 @@ from anchorscope.sampling.sequential_test import TESTS, SequentialTest
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation as resolved_aggregation
 from anchorscope.scoring.empty_anchor import ROBUST, WEIGHTS, EmptyAnchorRule
-from anchorscope.text.rule import PLAIN, USUAL
-from anchorscope.text.terms import checked_kinds
+from anchorscope.text.rule import PLAIN, USUAL, checked_kinds
 from anchorscope.text.words import STOP_WORDS
 
 FILTERS = ("none", "optimistic", "sound")
@@ -40,6 +26,9 @@ ORDERS = ("confidence", "confidence-ascending", "random", "length")
 CONDITIONS = ("kept", "present")
 PLUGS = ("aggregation", "score", "strategy")
 """The settings that name something of the registry."""
+
+NO_PERTURBATOR = "none"
+"""The name of the perturbator of a local score that replaces no words; runs are kept under it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,66 +267,6 @@ _RANGES: Mapping[str, tuple[float, float, bool]] = MappingProxyType(
     }
 )
 
-_PAPER = {
-    "aggregation": "pr",
-    "test": "kl",
-    "delta": 0.1,
-    "max_samples": 1000,
-    "strategy": "scan",
-    "keep": "own",
-    "fill": "one-by-one",
-    "top_n": 500,
-    "stop_words": "none",
-    "min_occurrences": 1,
-}
-
-PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "paper": _PAPER,
-        "paper-optimised": {
-            **_PAPER,
-            "delta": 0.5,
-            "top_n": 50,
-            "filter": "optimistic",
-            "tau_tilde": True,
-            "stop_words": "nltk",
-            "min_occurrences": 5,
-        },
-        "banzhaf": {"score": "banzhaf", "surrogate": False, "stop_words": "short", "min_occurrences": 5},
-        "fast": {},
-    }
-)
-
-
-ONE_DOCUMENT: Mapping[str, Any] = MappingProxyType(
-    {"test": "sprt", "keep": "shared", "fill": "bank", "max_samples": 1000}
-)
-"""How one document is tested by itself unless told otherwise: each word gets a clear yes or no, and it is cheap."""
-
-NO_AGGREGATION: Mapping[str, Any] = MappingProxyType({"aggregation": "sq", "score": "anchor", "weight": "equal"})
-"""The anchors of one document are not added up: no values are asked for, so all ways of sampling will do."""
-
-
-def preset_for_one_document(name: str, **given: Any) -> Settings:
-    """The settings of a preset where one document is explained by itself.
-
-    >>> preset_for_one_document("fast", max_samples=12).anchor_test.max_samples
-    12
-    """
-    return preset(name, **{**ONE_DOCUMENT, **_preset(name), **given, **NO_AGGREGATION})
-
-
-def preset(name: str, **given: Any) -> Settings:
-    """The settings of a preset, with some of them given by hand."""
-    known = {field.name for field in fields(Settings)}
-    for key in given:
-        if key not in known:
-            raise UnknownNameError("setting", key, known)
-    chosen = {**_preset(name), **given}
-    if chosen.get("test", "fixed") != "fixed":
-        chosen.setdefault("keep", "shared")  # a test that may end at any look needs independent samples
-    return Settings(**chosen)
-
 
 def score_is_graded(name: str) -> bool:
     """Whether the values of a local score are effects, and not a yes or no.
@@ -360,47 +289,31 @@ def score_tests_anchors(name: str) -> bool:
 def score_perturbs(settings: Settings) -> bool:
     """Whether the local score replaces words, and so needs a perturbator.
 
-    >>> score_perturbs(preset("paper")), score_perturbs(preset("fast"))
+    >>> score_perturbs(Settings(score="banzhaf")), score_perturbs(Settings())
     (True, False)
     """
     return _said(str(settings.score), "perturbs", "it replaces words")
 
 
-def unused_perturbator(settings: Settings) -> str:
-    """What to say to somebody who names a perturbator for nothing."""
-    return (
-        f"A perturbator replaces words, and the local score {settings.score} only leaves them out: name none, or "
-        "choose --preset banzhaf or a paper preset."
-    )
+def needs_perturbator(settings: Settings, given: object = None) -> bool:
+    """Whether the local score replaces words; refuses a perturbator for nothing, and ``none`` where one is needed.
 
-
-def check_workers(workers: int) -> None:
-    """Refuse a number of workers that cannot be."""
-    if not isinstance(workers, Integral) or workers < 1:
-        raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
-    if workers > MOST_WORKERS:
-        raise InputError(f"The number of workers must be at most {MOST_WORKERS:,}, not {workers:,}.")
-
-
-MOST_WORKERS = 1000
-"""Processes of one run: more than any machine has a use for."""
-
-
-def in_a_line(value: Any) -> str:
-    """A value of any kind, short enough for a sentence.
-
-    >>> in_a_line(np.arange(99.0).reshape(-1, 1))
-    'array([[ 0.],... [98.]])'
+    >>> needs_perturbator(Settings(score="banzhaf")), needs_perturbator(Settings(), NO_PERTURBATOR)
+    (True, False)
     """
-    return " ".join(short_repr(value).split())
-
-
-def _preset(name: str) -> Mapping[str, Any]:
-    if not isinstance(name, str):
-        raise InputError(f"preset must be a name ({', '.join(PRESETS)}), not {in_a_line(name)}.")
-    if name not in PRESETS:
-        raise UnknownNameError("preset", name, PRESETS)
-    return PRESETS[name]
+    perturbs = score_perturbs(settings)
+    is_none = isinstance(given, str) and given == NO_PERTURBATOR
+    if perturbs and is_none:
+        raise InputError(
+            f"The local score {settings.score} replaces words, and the perturbator none has none to put in their "
+            f"place: leave --perturbator out, or name one ({', '.join(registry.names('perturbator'))})."
+        )
+    if not perturbs and given is not None and not is_none:
+        raise InputError(
+            f"A perturbator replaces words, and the local score {settings.score} only leaves them out: leave "
+            "--perturbator out, or choose --preset banzhaf or a paper preset."
+        )
+    return perturbs
 
 
 def _said(score: str, attribute: str, what: str) -> bool:

@@ -1,0 +1,402 @@
+"""Which documents are explained, and which terms of them may be tested: the candidates, and where they occur.
+
+Candidates are fixed before the first test: terms that are no stop words and occur often enough. Occurrences
+are stored as three flat arrays, a row an occurrence, so that a million documents fit; words are numbered as they are
+met, so no text is kept twice, and those of a document are cut again when it is tested.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import blake2b
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope import registry
+from anchorscope.errors import DocumentsError
+from anchorscope.settings import Settings
+from anchorscope.text.cut import cut, ranges
+from anchorscope.text.rule import PLAIN, keys_of, shown, word_spans, words_in
+from anchorscope.text.segmenters import NEEDED_SHARE, languages, needed_segmenters
+from anchorscope.text.words import stop_words
+from anchorscope.types import Document, SharingBackend
+
+CUT_AT_ONCE = 1 << 20
+"""Characters whose words are held at a time."""
+
+CUT_BY_A_HELPER = 1 << 24
+"""Characters that a helper cuts at a time, about: the distinct words of each part come back."""
+
+NO_TERM = -1
+"""The number of a word that is never a candidate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Candidates:
+    """The candidate terms, in order, how each is written most often, and their occurrences: document, term, positions.
+
+    ``first_occurrence[d]`` is where the occurrences of document d begin, ``first_position[o]`` where the positions of
+    occurrence o begin; ``training`` counts each term in the training set. ``n_unseen`` are words that are no candidates
+    where they stand, because the model reads the ``n_cut`` documents that hold them only in part.
+    """
+
+    terms: tuple[str, ...]
+    written: tuple[str, ...]
+    occurrence_document: NDArray[np.int32]
+    occurrence_term: NDArray[np.int32]
+    first_position: NDArray[np.int64]
+    positions: NDArray[np.int32]
+    first_occurrence: NDArray[np.int64]
+    training: NDArray[np.int64]
+    n_cut: int = 0
+    n_unseen: int = 0
+
+    def of(self, documents: NDArray[np.intp]) -> Candidates:
+        """The same in some of the documents, which are numbered anew in their order; the terms stay."""
+        firsts = self.first_occurrence[documents]
+        sizes = self.first_occurrence[documents + 1] - firsts
+        occurrences = ranges(firsts, sizes)
+        starts = self.first_position[occurrences]
+        lengths = self.first_position[occurrences + 1] - starts
+        return Candidates(
+            terms=self.terms,
+            written=self.written,
+            occurrence_document=np.repeat(np.arange(len(documents), dtype=np.int32), sizes),
+            occurrence_term=self.occurrence_term[occurrences],
+            first_position=np.concatenate([[0], np.cumsum(lengths)]),
+            positions=self.positions[ranges(starts, lengths)],
+            first_occurrence=np.concatenate([[0], np.cumsum(sizes)]),
+            training=self.training,
+            n_cut=self.n_cut,
+            n_unseen=self.n_unseen,
+        )
+
+    def n_holders(self) -> NDArray[np.int64]:
+        """How many documents hold each term, (terms,)."""
+        # A pair (document, term) as one number, each counted once however often the term occurs in the document. They
+        # are nearly in order, so sorting takes a tenth of the time of np.unique, which hashes whole numbers.
+        pairs = np.sort(
+            self.occurrence_document.astype(np.int64) * len(self.terms) + self.occurrence_term, kind="stable"
+        )
+        terms = pairs[np.diff(pairs, prepend=-1) > 0] % max(1, len(self.terms))
+        return np.bincount(terms, minlength=len(self.terms))
+
+
+def choose(documents: Sequence[Document], settings: Settings) -> tuple[list[Document], dict[str, int]]:
+    """The documents to explain, in the order of their keys, and how many of the others were left out, by reason."""
+    sampled = sample(documents, settings.sample_documents, settings.seed)
+    chosen = [document for document in sampled if not is_longer(document.text, settings.max_words)]
+    if not chosen:
+        raise DocumentsError(
+            f"Each of the {len(sampled)} documents has more than {settings.max_words} words; raise --max-words."
+        )
+    left_out = {
+        "not in the sample": len(documents) - len(sampled),
+        f"more than {settings.max_words} words": len(sampled) - len(chosen),
+    }
+    chosen.sort(key=lambda document: document.key)
+    return chosen, {reason: n for reason, n in left_out.items() if n}
+
+
+def sample(documents: Sequence[Document], share: float, seed: int) -> list[Document]:
+    """A share of the documents, chosen by a hash of seed and key: the same whatever their order."""
+    if share == 1:
+        return list(documents)
+    wanted = max(1, round(share * len(documents)))
+    chosen = sorted(documents, key=lambda document: (_priority(seed, document.key), document.key))[:wanted]
+    return chosen
+
+
+def priorities(seed: int, keys: Sequence[str]) -> NDArray[np.uint64]:
+    """The priority of each document: a hash of seed and key, so it says nothing about the document."""
+    begun = blake2b(f"{seed} race ".encode(), digest_size=8)
+    digests = bytearray()
+    for key in keys:
+        of_key = begun.copy()
+        of_key.update(key.encode())
+        digests += of_key.digest()
+    return np.frombuffer(digests, ">u8").astype(np.uint64)
+
+
+def find_candidates(
+    documents: Sequence[Document],
+    settings: Settings,
+    *,
+    training_texts: Sequence[str] | None = None,
+    seen: NDArray[np.int64] | None = None,
+    helpers: SharingBackend | None = None,
+) -> Candidates:
+    """The terms that may be tested, and where they occur.
+
+    ``seen`` (documents, 2) is where what the model reads of each begins and ends, in characters; all of it, if None.
+    ``helpers`` cut many texts in parts, each by itself; what is found is the same.
+    """
+    kinds = str(settings.terms)
+    numbers = _TermNumbers(kinds, stop_words(settings.stop_words))
+    texts = [document.text for document in documents]
+    everything = _find_all(texts, numbers, helpers)
+    found = everything if seen is None else everything.within(_seen_words(texts, seen))
+    counts = np.bincount(found.term, minlength=len(numbers.terms))
+    is_candidate = counts >= settings.min_occurrences
+    chosen = sorted(word for word, number in numbers.terms.items() if is_candidate[number])
+    if not chosen:
+        advice = "lower --min-occurrences or give more documents" if len(counts) else f"--terms is {kinds}"
+        raise DocumentsError(
+            f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; {advice}."
+        )
+    # Terms were numbered as they were met; from here on they are numbered in their own order.
+    first_numbers = np.array([numbers.terms[word] for word in chosen], np.intp)
+    final_numbers = np.zeros(len(counts), np.int32)
+    final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
+    kept = is_candidate[found.term]
+    document = np.repeat(np.arange(len(documents), dtype=np.int32), found.sizes)[kept]
+    tokens = _Tokens(document, final_numbers[found.term[kept]], found.first[kept], found.n_words[kept])
+    grouped = _grouped(tokens, grain(settings))
+    training = counts[first_numbers] if training_texts is None else _count(training_texts, chosen, kinds)
+    return Candidates(
+        terms=tuple(chosen),
+        written=numbers.written(chosen),
+        occurrence_document=grouped.document,
+        occurrence_term=grouped.term,
+        first_position=grouped.first_position,
+        positions=grouped.position,
+        first_occurrence=np.concatenate([[0], np.cumsum(np.bincount(grouped.document, minlength=len(documents)))]),
+        training=training.astype(np.int64),
+        n_cut=int((found.sizes < everything.sizes).sum()),
+        n_unseen=len(everything.term) - len(found.term),
+    )
+
+
+def check_scripts(documents: Sequence[Document], settings: Settings) -> dict[str, str]:
+    """The segmenters that the documents need, with their versions; refuses, or warns, where words are not told apart.
+
+    Plain terms need none; where much of the collection is so written, that each character is a word is said.
+    """
+    texts = [document.text for document in documents]
+    if settings.terms != PLAIN:
+        return needed_segmenters(texts)
+    n = sum(bool(languages(text)) for text in texts)
+    if n >= NEEDED_SHARE * len(texts) and n:
+        warnings.warn(
+            f"{n} of {len(texts)} documents are in a script without spaces, and --terms {PLAIN} takes each character "
+            "for a word.",
+            stacklevel=3,
+        )
+    return {}
+
+
+def grain(settings: Settings) -> str:
+    """What the settings' local score takes for one occurrence: a token, or all tokens of a term in a document."""
+    found: str = registry.resolve("score", str(settings.score)).grain
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tokens:
+    """Document and term of each token, where its first word stands, and how many it takes up."""
+
+    document: NDArray[np.int32]
+    term: NDArray[np.int32]
+    first: NDArray[np.int32]
+    n_words: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grouped:
+    """Occurrences: document and term of each, and where their positions begin in the flat array of all."""
+
+    document: NDArray[np.int32]
+    term: NDArray[np.int32]
+    first_position: NDArray[np.int64]
+    position: NDArray[np.int32]
+
+
+def _grouped(tokens: _Tokens, grain: str) -> _Grouped:
+    """Tokens as occurrences: each by itself, or those of a term in a document together."""
+    order = np.arange(len(tokens.document))
+    starts = order
+    if grain != "token":
+        # Sorted by (document, term) as one number, the tokens of a pair stand together: a group is an occurrence.
+        n_terms = int(tokens.term.max(initial=0)) + 1
+        pair = tokens.document.astype(np.int64) * n_terms + tokens.term
+        order = np.argsort(pair, kind="stable")  # tokens of a pair stay in their order
+        starts = np.flatnonzero(np.diff(pair[order], prepend=-1) != 0)
+    n_words = tokens.n_words[order]
+    before = np.concatenate([[0], np.cumsum(n_words, dtype=np.int64)])
+    first = order[starts]
+    return _Grouped(
+        tokens.document[first],
+        tokens.term[first],
+        before[np.append(starts, len(order))],
+        ranges(tokens.first[order], n_words).astype(np.int32),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """Term and place of every token in some documents; how many each document has."""
+
+    term: NDArray[np.int32]
+    first: NDArray[np.int32]
+    n_words: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def join(cls, parts: Sequence[_Found]) -> _Found:
+        """What was found in all parts, one after another."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
+
+    def within(self, words: NDArray[np.int64]) -> _Found:
+        """What of it stands, at least in part, from one word to another of its document: ``words`` (documents, 2)."""
+        # A row a token: the words of its document that the model reads.
+        begin, end = np.repeat(words, self.sizes, axis=0).T
+        is_there = (self.first + self.n_words > begin) & (self.first < end)
+        # How many tokens are there before each place; between the ends of a document, how many it keeps.
+        before = np.concatenate([[0], np.cumsum(is_there)])
+        sizes = np.diff(before[np.concatenate([[0], np.cumsum(self.sizes)])])
+        return _Found(self.term[is_there], self.first[is_there], self.n_words[is_there], sizes)
+
+
+def _seen_words(texts: Sequence[str], seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first word that the model reads of each text, if only in part, and the first that it does not read."""
+    found = np.tile(np.array([0, np.iinfo(np.int64).max]), (len(texts), 1))
+    for number, text in enumerate(texts):
+        start, end = seen[number].tolist()
+        if start > 0 or end < len(text):
+            starts, ends = word_spans(text)
+            found[number] = np.searchsorted(ends, start, side="right"), np.searchsorted(starts, end)
+    return found
+
+
+def _batches(texts: Sequence[str], n_characters: int = CUT_AT_ONCE) -> Iterator[Sequence[str]]:
+    """The texts in turn, as many at a time as have so many characters together, or one that has more."""
+    reached = np.cumsum([len(text) for text in texts]) // n_characters
+    edges = [0, *(np.flatnonzero(np.diff(reached)) + 1).tolist(), len(texts)]
+    return (texts[start:end] for start, end in pairwise(edges))
+
+
+def _find_all(texts: Sequence[str], numbers: _TermNumbers, helpers: SharingBackend | None) -> _Found:
+    """The words of all texts; cut by helpers where that is worth the way."""
+    n_characters = sum(map(len, texts))
+    if helpers is None or n_characters < 2 * CUT_AT_ONCE * helpers.n_workers:
+        return _Found.join([_find(some, numbers) for some in _batches(texts)])
+    # As many parts for each helper, of like size.
+    n_parts = helpers.n_workers * max(1, round(n_characters / (helpers.n_workers * CUT_BY_A_HELPER)))
+    parts = _batches(texts, -(-n_characters // n_parts))
+    found = helpers.map(partial(_find_apart, numbers.kinds, numbers.never), list(parts))
+    return _Found.join([replace(part, term=numbers.merge(apart)[part.term]) for part, apart in found])
+
+
+def _find_apart(kinds: str, never: frozenset[str], texts: Sequence[str]) -> tuple[_Found, _Apart]:
+    """The words of some texts, with terms numbered by themselves, and what these numbers stand for."""
+    numbers = _TermNumbers(kinds, never)
+    found = _Found.join([_find(some, numbers) for some in _batches(texts)])
+    return found, numbers.apart()
+
+
+def count_holders(texts: Sequence[str], kinds: str) -> dict[str, int]:
+    """How many of some texts hold each term.
+
+    >>> count_holders(["so good, so", "Good!"], "words")
+    {'so': 1, 'good': 2}
+    """
+    if not texts:
+        return {}
+    found, apart = _find_apart(kinds, frozenset(), texts)
+    holder = np.repeat(np.arange(len(texts)), found.sizes)
+    pairs = np.sort(holder * len(apart.terms) + found.term, kind="stable")
+    terms = pairs[np.diff(pairs, prepend=-1) > 0] % max(1, len(apart.terms))
+    return dict(zip(apart.terms, np.bincount(terms, minlength=len(apart.terms)).tolist()))
+
+
+def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
+    """The words of some texts that have a term and are no stop words."""
+    found = cut(texts, merged=numbers.kinds != PLAIN)
+    numbers.count(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist())
+    # A distinct word is looked up once; by its number each of its copies then has the term.
+    term_number = np.array(list(map(numbers.__getitem__, found.words)), np.int32)[found.numbers]
+    there = np.flatnonzero(term_number != NO_TERM)
+    ends = np.cumsum(found.sizes)
+    sizes = np.diff(np.searchsorted(there, ends), prepend=0)
+    first = found.first[there].astype(np.int32)
+    return _Found(term_number[there], first, found.n_words[there].astype(np.int32), sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """The terms that some texts hold, in the order of their numbers there, the words that have them, and how often."""
+
+    terms: tuple[str, ...]
+    numbers: dict[str, int]
+    written: dict[str, int]
+
+
+class _TermNumbers(dict[str, int]):
+    """The number of the term of every word met so far, by the word as written; terms are numbered as they come."""
+
+    def __init__(self, kinds: str, never: frozenset[str]) -> None:
+        super().__init__()
+        self.kinds = kinds
+        self.never = never
+        self.terms: dict[str, int] = {}
+        self._key = keys_of(kinds)
+        self._written: Counter[str] = Counter()
+
+    def count(self, words: Sequence[str], n: Sequence[int]) -> None:
+        """Count how often words are written so."""
+        for word, times in zip(words, n):
+            self._written[word] += times
+
+    def apart(self) -> _Apart:
+        """What was met, as plain values that can travel."""
+        return _Apart(tuple(self.terms), dict(self), dict(self._written))
+
+    def merge(self, apart: _Apart) -> NDArray[np.int32]:
+        """Add what was met elsewhere; answers the number here of every term that is numbered there."""
+        here = [self.terms.setdefault(term, len(self.terms)) for term in apart.terms]
+        here.append(NO_TERM)  # where the number -1 points to
+        self.update((word, here[number]) for word, number in apart.numbers.items())
+        self._written.update(apart.written)
+        return np.array(here, np.int32)
+
+    def written(self, chosen: Sequence[str]) -> tuple[str, ...]:
+        """How some terms are written most often; of equally frequent ways, the first in the alphabet."""
+        wanted = {self.terms[key]: key for key in chosen}
+        best: dict[int, tuple[int, str]] = {}
+        for word, n in self._written.items():
+            number = self.get(word, NO_TERM)
+            if number in wanted:
+                best[number] = min(best.get(number, (0, word)), (-n, shown(word)))
+        return tuple(best[self.terms[key]][1] for key in chosen)
+
+    def __missing__(self, word: str) -> int:
+        found = self._key(word)
+        is_out = found is None or found in self.never
+        self[word] = number = NO_TERM if is_out else self.terms.setdefault(str(found), len(self.terms))
+        return number
+
+
+def _count(texts: Sequence[str], chosen: Sequence[str], kinds: str) -> NDArray[np.int64]:
+    """How often each chosen term occurs in some texts."""
+    key = keys_of(kinds)
+    counts: Counter[str | None] = Counter()
+    for some in _batches(texts):
+        found = cut(some, merged=kinds != PLAIN)
+        for word, n in zip(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist()):
+            counts[key(word)] += n
+    return np.array([counts[word] for word in chosen], np.int64)
+
+
+def is_longer(text: str, max_words: int) -> bool:
+    """Whether a text has more words than that; most have not even as many characters, and are not cut for it."""
+    return len(text) > max_words and len(words_in(text)) > max_words
+
+
+def _priority(seed: int, key: str) -> bytes:
+    return blake2b(f"{seed} {key}".encode(), digest_size=8).digest()

@@ -1,0 +1,36 @@
+"""Every choice that a result depends on (``choices.py``), and the presets, by name (``presets.py``).
+
+In: names and numbers, by hand or from a kept run. Out: settings that can be. May import: text, sampling, scoring.
+"""
+
+from anchorscope.settings.choices import (
+    NO_PERTURBATOR,
+    PLUGS,
+    Settings,
+    needs_perturbator,
+    score_is_graded,
+    score_perturbs,
+    score_tests_anchors,
+)
+from anchorscope.settings.presets import (
+    NO_AGGREGATION,
+    ONE_DOCUMENT,
+    PRESETS,
+    preset,
+    preset_for_one_document,
+)
+
+__all__ = [
+    "NO_AGGREGATION",
+    "NO_PERTURBATOR",
+    "ONE_DOCUMENT",
+    "PLUGS",
+    "PRESETS",
+    "Settings",
+    "needs_perturbator",
+    "preset",
+    "preset_for_one_document",
+    "score_is_graded",
+    "score_perturbs",
+    "score_tests_anchors",
+]
