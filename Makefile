@@ -3,13 +3,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check browser bench yardsticks reliability audit lock clean
+.PHONY: demo test test-all check browser bench yardsticks reliability audit lock clean
 
 demo: .venv/demo.installed
 	$(BIN)/anchorscope demo
 
 test: check browser
 	$(BIN)/python -m pytest -q -n 2
+
+# What needs packages that are too heavy for everyday, and the core on every Python that is promised: environments of their
+# own in .venv-all, made on first use (gigabytes); the log is docs/data/test-all.log. PYTHONS are interpreters by path.
+PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.1[0-3].*/bin/python)
+test-all:
+	tests/heavy/all.sh $(PYTHONS)
 
 # The pages are tested in a real browser: Debian's chromium, and fonts for scripts that the tests show.
 browser:
@@ -100,4 +106,4 @@ $(TOOLS)/%:
 	$(TOOLS)/pip install -q $*
 
 clean:
-	rm -rf .venv .venv-tools build *.egg-info
+	rm -rf .venv .venv-all .venv-tools build *.egg-info

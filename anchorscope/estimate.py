@@ -69,6 +69,7 @@ class Estimate:
     measured_on: int
     at_most: bool
     price_per_1000: float | None = None
+    predictor_tokens: int = 0
 
     @property
     def price(self) -> float | None:
@@ -102,6 +103,8 @@ class Estimate:
         total = timedelta(seconds=round(self.seconds))
         bound = "at most: " if self.at_most else ""
         lines.append(f"{'time':20}{total!s:>14}  {bound}model {model}, perturbator {perturbator}, rest {own}")
+        if self.predictor_tokens:
+            lines.append(f"{'tokens':20}{self.predictor_tokens:>14,}  {bound}as many a text as the server told here")
         if self.price is not None:
             remark = f"{bound}at {self.price_per_1000:g} per 1,000 texts; kept answers are free"
             lines.append(f"{'price':20}{self.price:>14,.2f}  {remark}")
@@ -136,6 +139,7 @@ def estimate(
         n_passes = round(_passes(settings, n_tested, n_samples, n_words, fitted.knows_originals))
         a_pass = _seconds_a_text(partial(_propose, fitted), some)
     n_texts = len(chosen) + n_samples
+    a_text = _seconds_a_text(predictor.predict, texts[:BATCH])
     return Estimate(
         documents=len(chosen),
         terms=len(candidates.terms),
@@ -143,12 +147,13 @@ def estimate(
         samples=n_samples,
         predictor_texts=n_texts,
         perturbator_passes=n_passes,
-        predictor_seconds=_seconds_a_text(predictor.predict, texts[:BATCH]) * n_texts / workers,
+        predictor_seconds=a_text * n_texts / workers,
         perturbator_seconds=a_pass * n_passes / workers,
         own_seconds=OWN_SECONDS * n_samples / workers,
         measured_on=len(some),
         at_most=settings.strategy == "race",
         price_per_1000=price_per_1000,
+        predictor_tokens=round(_tokens_a_text(predictor) * n_texts),
     )
 
 
@@ -192,6 +197,12 @@ def _passes(settings: Settings, n_tested: int, n_samples: int, n_words: float, k
 def _propose(perturbator: Perturbator, texts: Sequence[Words]) -> None:
     masks = [half_masks(seed=0, text="", stream=0, n_words=len(words), n_pairs=1)[0] for words in texts]
     perturbator.propose(texts, masks)
+
+
+def _tokens_a_text(predictor: Predictor) -> float:
+    """The tokens a text of all answers so far; 0 where nobody tells them."""
+    meter = getattr(predictor, "meter", None)
+    return meter.tokens / meter.sent if meter is not None and meter.sent else 0.0
 
 
 def _seconds_a_text(ask: Callable[[Any], Any], texts: Sequence[Any]) -> float:

@@ -5,6 +5,8 @@ for snapshot in explainer.stream(texts):      # anytime
     ...
 result = explainer.explain(texts)             # result["positive"].terms, result.to_pandas()
 explainer.effects("one great film")           # what each word of one document does
+
+A text may be a pair, a tuple of two strings: the words of either side are then terms of their own, marked ① and ②.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from anchorscope.local import LocalExplanation, explain_document, tested_positio
 from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import as_predictor
-from anchorscope.predictors.labels import given_names
+from anchorscope.predictors.labels import given_names, share_of
 from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import (
@@ -46,6 +48,7 @@ class Explainer:
 
     ``model``        anything with ``predict_proba``, a Hugging Face pipeline, a function, or a Predictor
     ``labels``       the names of a function's columns, in their order, where its rows do not name them
+    ``head``         the one label of a multi-label model to ask about: whether a text has it
     ``text_column``  where a model that was fitted on a table finds its texts
     ``batch_size``   texts a call of the model, at most; None is as many as there are
     ``only``         the labels to explain; all of them if None
@@ -64,6 +67,7 @@ class Explainer:
         top_k: int = 20,
         random_state: int = 0,
         labels: Sequence[str] | None = None,
+        head: str | None = None,
         text_column: str | None = None,
         batch_size: int | None = None,
         only: Sequence[str] | None = None,
@@ -82,6 +86,7 @@ class Explainer:
         self.top_k = top_k
         self.random_state = random_state
         self.labels = labels
+        self.head = head
         self.text_column = text_column
         self.batch_size = batch_size
         self.only = only
@@ -98,7 +103,7 @@ class Explainer:
 
     def explain(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | tuple[str, str]],
         labels: Iterable[str] | None = None,
         *,
         training_texts: Iterable[str] | None = None,
@@ -113,7 +118,7 @@ class Explainer:
 
     def stream(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | tuple[str, str]],
         labels: Iterable[str] | None = None,
         *,
         training_texts: Iterable[str] | None = None,
@@ -123,18 +128,19 @@ class Explainer:
         """What is known, after every round; the last snapshot is ``finished``."""
         yield from self._run(read_texts(texts, labels), training_texts, out, resume).snapshots()
 
-    def effects(self, text: str) -> LocalExplanation:
+    def effects(self, text: str | tuple[str, str]) -> LocalExplanation:
         """What each word of one document does there for the label that the model says."""
         settings = preset(self.preset, **self._by_hand())
         if not score_is_graded(str(settings.score)):
             raise InputError(f"The preset {self.preset!r} tests anchors: ask for anchors(), or use another preset.")
         return self._explain_document(text, settings)
 
-    def anchors(self, text: str) -> LocalExplanation:
+    def anchors(self, text: str | tuple[str, str]) -> LocalExplanation:
         """The anchors of one document: every word is tested, stop words and rare words too."""
         return self._explain_document(text, preset_for_one_document(self.preset, **self._by_hand()))
 
-    def _explain_document(self, text: str, settings: Settings) -> LocalExplanation:
+    def _explain_document(self, text: str | tuple[str, str], settings: Settings) -> LocalExplanation:
+        text = listed_texts([text], "text")[0] if isinstance(text, tuple) else text
         if not isinstance(text, str):
             raise InputError(f"text must be a string, not {in_a_line(text)} (a {type(text).__name__}).")
         kinds = str(settings.terms)
@@ -142,7 +148,7 @@ class Explainer:
             needed_segmenters([text])
         if not tested_positions(text, kinds=kinds):
             raise DocumentsError("The document has no word to test; give a text with words.")
-        predictor = self._predictor()
+        predictor = self._predictor([text])
         words = split(text)
         perturbator = self._perturbator([words], settings)
         if perturbator is not None and not len(perturbator.vocabulary):
@@ -150,8 +156,14 @@ class Explainer:
         score = registry.resolve("score", str(settings.score))(predictor, perturbator, settings)
         return explain_document(text, predictor, score, settings.tau, kinds)
 
-    def _predictor(self) -> Predictor:
-        predictor = as_predictor(self.model, labels=self.labels, text_column=self.text_column)
+    def _predictor(self, texts: Sequence[str]) -> Predictor:
+        predictor = as_predictor(
+            self.model,
+            labels=self.labels,
+            head=self.head,
+            text_column=self.text_column,
+            learn_from=share_of(texts, self.max_model_calls),
+        )
         if not isinstance(self.retry, Retry | None):
             raise InputError(f"retry must be a Retry, not {in_a_line(self.retry)}.")
         if isinstance(predictor, RetryingPredictor) and self.retry is None and self.batch_size is None:
@@ -190,10 +202,11 @@ class Explainer:
         self, documents: Documents, training_texts: Iterable[str] | None, out: str | Path | None, resume: bool
     ) -> Run:
         settings = preset(self.preset, **self._by_hand())
+        texts = [document.text for document in documents.documents]
         return Run(
             documents,
-            self._predictor(),
-            self._perturbator(LazyWords([document.text for document in documents.documents]), settings),
+            self._predictor(texts),
+            self._perturbator(LazyWords(texts), settings),
             settings,
             folder=None if out is None else Path(out),
             resume=resume,

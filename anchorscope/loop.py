@@ -186,7 +186,7 @@ class Loop:
         if self._parts.budget.is_spent(self._cost):
             return
         meter = self._parts.predictor.meter
-        before = meter.sent
+        before = Cost(predictor_texts=-meter.sent, predictor_tokens=-meter.tokens)
         meter.allow(self._parts.budget.calls_left(self._cost))
         with suppress(CallsSpentError):
             curves = evidence.aopc_curves(self._parts.predictor, self._collection, shown, settings)
@@ -196,7 +196,7 @@ class Loop:
                 journal.write_evidence(rows if self._parts.keep_texts else evidence.without_texts(rows))
             journal.begin({"evidence": self._n_measured})
         meter.allow(np.inf)
-        self._cost += Cost(predictor_texts=meter.sent - before)
+        self._cost += before + Cost(predictor_texts=meter.sent, predictor_tokens=meter.tokens)
 
     def _samples(self, shown: Snapshot) -> list[evidence.Row]:
         """Perturbed texts of the shown terms."""

@@ -234,7 +234,8 @@ def _term(values: Mapping[str, Any]) -> Term:
 
 
 def _cost(values: Mapping[str, Any]) -> Cost:
-    counts = {name: _typed(values[name], int) for name in Cost.__slots__ if name != "seconds"}
+    told = {"predictor_tokens": 0, **values}  # results of before do not count them
+    counts = {name: _typed(told[name], int) for name in Cost.__slots__ if name != "seconds"}
     return Cost(seconds=_number(values["seconds"]), **counts)
 
 

@@ -106,6 +106,7 @@ class Run:
         self._price_per_1000 = price_per_1000
         self._last: Snapshot | None = None
         self._n_asked = 0  # texts that predicting the documents took, tries that failed included
+        self._n_tokens = 0  # and tokens, where the server tells them
         self._finished = False
         self._unseen: dict[str, int] = {}  # what the model does not read
         refuse_existing(folder, resume)
@@ -207,7 +208,7 @@ class Run:
             )
             if self._folder:
                 (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
-            loop = Loop(collection, parts, self._choosing + Cost(predictor_texts=self._n_asked), clock)
+            loop = Loop(collection, parts, self._choosing + self._predicting(), clock)
             for snapshot in loop.snapshots():
                 self._finished = loop.finished
                 yield snapshot
@@ -231,6 +232,7 @@ class Run:
             journal.begin({"drawn": len(drawn)})
         sampled = np.sort(np.argsort(priority[drawn])[:SURROGATE_DOCUMENTS])
         self._n_asked = self._predictor.n_probed + int(known.get("asked", 0))
+        self._n_tokens = self._predictor.n_probed_tokens + int(known.get("tokens", 0))
         predictions, rows = self._predictions(chosen, sampled, backend, journal)
         collection = collect(
             chosen,
@@ -248,6 +250,10 @@ class Run:
         if journal:
             journal.write_collection(collection)
         return collection
+
+    def _predicting(self) -> Cost:
+        """What predicting the documents took."""
+        return Cost(predictor_texts=self._n_asked, predictor_tokens=self._n_tokens)
 
     @property
     def _n_in_all(self) -> int:
@@ -314,7 +320,7 @@ class Run:
             rows = self._predicted(chosen[begin:end], backend)
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
-                journal.begin({"asked": self._n_asked})
+                journal.begin({"asked": self._n_asked, "tokens": self._n_tokens})
             wanted = sampled[(sampled >= begin) & (sampled < end)] - begin
             pieces.append((Predictions.of(rows), rows[wanted]))
         predictions = Predictions(
@@ -327,12 +333,14 @@ class Run:
         """The model's answers about some documents; where it is at fault, the error names the document."""
         meter = self._predictor.meter
         before = meter.sent
+        tokens = meter.tokens = getattr(self._predictor.predictor, "n_tokens", 0)
         left = max(0.0, self._budget.max_model_calls - self._n_asked)
         texts = [document.text for document in documents]
         try:
             if isinstance(backend, SharingBackend) and len(texts) >= backend.n_workers * FEWEST_SHARED:
-                rows, n_sent = backend.predict(texts, left)
-                self._n_asked += n_sent
+                rows, cost = backend.predict(texts, left)
+                self._n_asked += cost.predictor_texts
+                self._n_tokens += cost.predictor_tokens
                 return rows
             meter.allow(left)
             return answers_in_batches(self._predictor, texts, PREDICTED_AT_ONCE)
@@ -347,6 +355,7 @@ class Run:
             ) from error
         finally:
             self._n_asked += meter.sent - before
+            self._n_tokens += meter.tokens - tokens
 
     def _surrogate(
         self,

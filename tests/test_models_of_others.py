@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from math import log
 from typing import Any
 
 import pytest
@@ -58,3 +59,93 @@ def test_a_filter_of_profanity_is_driven_by_words_that_it_weighs(texts: list[str
     assert {"idiot", "stupid"} <= {*found}
     for term in found:
         assert check.predict_prob([f"the {term} film"])[0] > check.predict_prob(["the film"])[0], term
+
+
+SENTENCES = {
+    "de": "Das Wetter ist heute schön. Wir gehen nicht nach Hause. Der Hund schläft unter dem Tisch. "
+    "Ich habe keine Zeit. Die Kinder spielen im Garten. Wann kommt der nächste Zug? Das ist nicht schlecht. "
+    "Sie hat ein neues Auto gekauft.",
+    "en": "The weather is nice today. We are not going home. The dog sleeps under the table. I have no time. "
+    "The children are playing in the garden. When does the next train come? That is not bad. She has bought a new car.",
+    "fr": "Il fait beau aujourd'hui. Nous ne rentrons pas. Le chien dort sous la table. Je n'ai pas le temps. "
+    "Les enfants jouent dans le jardin. Quand arrive le prochain train ? Ce n'est pas mal. "
+    "Elle a une nouvelle voiture.",
+}
+
+
+def test_langid_is_driven_by_words_of_the_language() -> None:
+    """It weighs sequences of bytes; a driver of a language stands in sentences of it, and it raises the language."""
+    from langid.langid import LanguageIdentifier, model
+
+    identifier = LanguageIdentifier.from_modelstring(model, norm_probs=True)
+    identifier.set_languages([*SENTENCES])
+
+    def languages(some: list[str]) -> list[dict[str, float]]:
+        return [{name: float(p) for name, p in sorted(identifier.rank(text))} for text in some]
+
+    own = {language: [f"{s}." for s in text.split(".") if s.strip()] for language, text in SENTENCES.items()}
+    short = [
+        f"{' '.join(s.split()[i : i + 3])}" for group in own.values() for s in group for i in range(len(s.split()) - 2)
+    ]
+    result = explained(languages, short, settings={"min_occurrences": 1})
+    n_found = 0
+    for language, text in SENTENCES.items():
+        found = drivers(result, language)
+        n_found += len(found)
+        elsewhere = " ".join(other for name, other in SENTENCES.items() if name != language).lower()
+        strangers = [term for term in found if term not in text.lower() or f" {term} " in elsewhere]
+        assert len(strangers) <= len(found) // 5, (language, strangers)
+    assert n_found >= 10
+
+
+REVIEWS = [
+    "这部电影很好看",
+    "这家店的服务很差",
+    "质量不错,我很喜欢",
+    "太失望了,再也不来了",
+    "非常好,推荐大家购买",
+    "房间很脏,味道难闻",
+    "内容精彩,值得一看",
+    "垃圾,根本不能用",
+    "价格便宜,性价比很高",
+    "屏幕有问题,退货了",
+    "孩子很喜欢这本书",
+    "书的内容很无聊",
+    "环境优美,服务周到",
+    "前台态度恶劣",
+    "早餐丰富,位置方便",
+    "电池很烂,一天就坏了",
+    "包装精美,送货很快",
+    "很后悔买了这个",
+    "故事感人,写得很好",
+    "浪费时间,别买",
+]
+
+
+def test_snownlp_is_driven_by_words_that_its_table_weighs() -> None:
+    """A naive Bayes classifier over its counts of words: those of a term that it has counted speak for the label."""
+    from snownlp import SnowNLP, seg, sentiment
+
+    counts = sentiment.classifier.classifier.d
+    totals = {label: table.getsum() for label, table in counts.items()}
+
+    def sentiments(some: list[str]) -> list[dict[str, float]]:
+        found = [SnowNLP(text).sentiments if text.strip() else 0.5 for text in some]
+        return [{"neg": 1 - p, "pos": p} for p in found]
+
+    result = explained(sentiments, REVIEWS, settings={"min_occurrences": 1})
+    for label, other in (("neg", "pos"), ("pos", "neg")):
+        listed = [term.term for term in result[label].terms if term.score > 0][:8]
+        parts = {term: seg.seg(term) for term in listed}
+        known = {term: [w for w in parts[term] if any(t.exists(w) for t in counts.values())] for term in listed}
+        counted = [term for term in listed if known[term]]
+        assert len(counted) >= 5, listed
+        weights = [
+            sum(
+                log((1 + counts[label].get(word)[1]) / totals[label])
+                - log((1 + counts[other].get(word)[1]) / totals[other])
+                for word in known[term]
+            )
+            for term in counted
+        ]
+        assert sum(weight > 0 for weight in weights) >= 0.8 * len(weights), [*zip(counted, weights)]

@@ -316,6 +316,37 @@ class TestNamedRows:
         with pytest.raises(InputError, match=r"labels of <lambda> are not known, and it fails .*ZeroDivisionError"):
             as_predictor(lambda texts: 1 / 0)
 
+    def test_names_are_learnt_from_the_documents_and_each_call_is_counted(self) -> None:
+        asked: list[str] = []
+
+        def kinds(texts: list[str]) -> list[str]:
+            asked.extend(texts)
+            return ["ham" if "lunch" in text else "spam" if "win" in text else "none" for text in texts]
+
+        texts = ["win a prize"] * 300 + ["lunch today"] * 300
+        predictor = as_predictor(kinds, learn_from=texts)
+        assert predictor.labels == ("ham", "none", "spam")
+        assert predictor.n_probed == len(asked) == 2 + 256  # the two of the probe, and the most that it learns from
+        assert not as_predictor(kinds, labels=["ham", "none", "spam"]).n_probed
+
+    def test_a_budget_limits_what_names_are_learnt_from(self) -> None:
+        """A tenth of 60 calls is 6 documents: these and the probe's two are part of the 60."""
+        asked: list[str] = []
+
+        def kinds(texts: list[str]) -> list[str]:
+            asked.extend(texts)
+            return ["spam" if "win" in text else "ham" for text in texts]
+
+        texts = ["win a prize", "lunch today", "a prize", "so we win", "today"] * 8
+        result = Explainer(kinds, max_model_calls=60, settings={"min_occurrences": 1}).explain(texts)
+        assert {*result.explanations} == {"ham", "spam"}
+        assert len(asked) == result.cost.predictor_texts <= 60
+
+    def test_a_name_that_turns_up_later_is_a_sentence(self) -> None:
+        predictor = as_predictor(lambda texts: [text[:1] for text in texts], labels=["a", "b"])
+        with pytest.raises(ModelError, match=r"answered 'c' for 'c', which is none of its labels \(a, b\); name every"):
+            predictor.predict(["a", "c"])
+
     def test_a_table_names_its_labels(self) -> None:
         import pandas
 
@@ -732,11 +763,11 @@ class TestHuggingFace:
         tokenizer.pad_token = None
         assert np.allclose(HuggingFacePredictor(model, tokenizer).predict(TEXTS), expected, atol=1e-6)
 
-    @pytest.mark.parametrize("kind", ["multi_label_classification", "regression"])
+    @pytest.mark.parametrize("kind", ["regression"])
     def test_other_problems_are_refused(self, kind: str) -> None:
         model, tokenizer = tiny_bert(problem_type=kind)
         with pytest.raises(
-            InputError, match=f"model for {kind.replace('_', ' ')}; expected one that gives each text exactly"
+            InputError, match=f"model for {kind.replace('_', ' ')}; expected one that gives texts labels"
         ):
             HuggingFacePredictor(model, tokenizer)
 

@@ -21,6 +21,7 @@ from anchorscope.errors import InputError, ModelError
 from anchorscope.predictors import load_predictor
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.predictors.remote.template import steps
+from anchorscope.result import Result
 from anchorscope.testing import WeightPredictor
 from anchorscope.testing.server import Answer, Faults, StandInServer
 from anchorscope.types import Predictor
@@ -346,3 +347,18 @@ def test_a_run_that_a_server_ends_goes_on_where_it_was(
     ends = [json.loads((tmp_path / name / "result.json").read_text())["labels"] for name in ("run", "whole")]
     assert ends[0] == ends[1]
     assert once - len({*answered[:once]}) <= 4  # what was in flight when the key went
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_tokens_that_a_server_tells_are_counted(
+    workers: int, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stand-in says 20 tokens an answer; what is found among kept answers takes none."""
+    monkeypatch.setenv("ANCHORSCOPE_CACHE", str(tmp_path / "cache"))
+    server = serve("openai")
+    for number in range(2):
+        explainer = Explainer(remote(server, "openai"), workers=workers, settings={"min_occurrences": 1})
+        result = explainer.explain(reviews(20), out=tmp_path / str(number))
+        assert result.cost.predictor_tokens == 20 * result.cost.predictor_texts
+        assert (result.cost.predictor_tokens > 0) == (number == 0)
+        assert Result.load(tmp_path / str(number)).cost == result.cost

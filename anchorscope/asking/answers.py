@@ -237,5 +237,5 @@ def _fault(row: NDArray[np.float64]) -> str:
     if (row < 0).any():
         return f"holds a negative number ({row.min():.6g}); are these logits? Put them through a softmax."
     if (row <= 1).all():
-        return f"sums to {row.sum():.6g} and not to 1; is it a multi-label model? One label a text can be explained."
+        return f"sums to {row.sum():.6g} and not to 1; is it a multi-label model? Ask about one label: --head LABEL."
     return f"sums to {row.sum():.6g} and not to 1; are these logits? Put them through a softmax."

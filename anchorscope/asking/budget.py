@@ -50,10 +50,14 @@ class Budget:
 
 
 class Meter:
-    """Counts the texts that reach a model, and lets no more through than are allowed."""
+    """Counts the texts that reach a model, and lets no more through than are allowed.
+
+    ``tokens`` are those that a server has told, of all answers so far.
+    """
 
     def __init__(self) -> None:
         self.sent = 0
+        self.tokens = 0
         self._allowed = inf
 
     def allow(self, n_texts: float) -> None:

@@ -110,6 +110,7 @@ class RetryingPredictor:
         self.has_probabilities = predictor.has_probabilities
         self._size = BatchSize(batch_size or getattr(predictor, "at_once", None))
         self.n_probed: int = getattr(predictor, "n_probed", 0)  # texts that it took to find the labels
+        self.n_probed_tokens: int = getattr(predictor, "n_probed_tokens", 0)
         self.n_retries = 0
         self.meter = Meter()
         self.kept = kept
@@ -250,7 +251,10 @@ class RetryingPredictor:
                 "its earlier answers mean something else; start afresh with a model that does not change."
             )
         start = time.perf_counter()
-        rows = answered(call, texts, self.labels, self._columns)
+        try:
+            rows = answered(call, texts, self.labels, self._columns)
+        finally:
+            self.meter.tokens = getattr(self.predictor, "n_tokens", 0)
         if self.kept:
             self.kept.timed(len(texts), time.perf_counter() - start)
             self._keep(texts, rows)

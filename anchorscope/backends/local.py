@@ -80,12 +80,12 @@ class Processes:
         answers = self._answers(_measure, [share.units for share in dealt], [share.allowed for share in dealt])
         return joined(dealt, answers)
 
-    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], int]:
-        """What the model says of some texts (texts, labels), and how many it was asked about for that."""
+    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
+        """What the model says of some texts (texts, labels), and what that took."""
         parts = list(batches(texts, max(1, -(-len(texts) // self.n_workers))))
         spare = (max_calls - len(texts)) / max(1, len(parts))
         answers = self._answers(_predict, parts, [len(part) + spare for part in parts])
-        return np.concatenate([rows for rows, _ in answers]), sum(sent for _, sent in answers)
+        return np.concatenate([rows for rows, _ in answers]), sum((cost for _, cost in answers), Cost())
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
         """What a function of a module answers to each argument."""
@@ -158,6 +158,6 @@ def _measure(units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cos
     return _score.measure(units, max_calls)
 
 
-def _predict(texts: Sequence[str], max_calls: float) -> tuple[NDArray[np.float64], int]:
+def _predict(texts: Sequence[str], max_calls: float) -> tuple[NDArray[np.float64], Cost]:
     assert _score is not None, "the pool's initializer sets the local score"
     return _score.predict(texts, max_calls)

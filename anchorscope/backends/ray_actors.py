@@ -124,15 +124,15 @@ class RayActors:
             max_calls - max(0.0, max_calls - expected) // 2 if isfinite(max_calls) and isfinite(expected) else max_calls
         )
 
-    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], int]:
-        """What the model says of some texts (texts, labels), and how many it was asked about for that."""
+    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
+        """What the model says of some texts (texts, labels), and what that took."""
         n_parts = self._n_parts(PARTS_A_REPLICA, len(texts), len(texts))
         parts = list(batches(texts, max(1, -(-len(texts) // n_parts))))
         spare = (max_calls - len(texts)) / max(1, len(parts))
         begun = monotonic()
         answers = self._answers([Task("predict", (part, len(part) + spare)) for part in parts])
         self._timed(begun, len(texts))
-        return np.concatenate([rows for rows, _ in answers]), sum(sent for _, sent in answers)
+        return np.concatenate([rows for rows, _ in answers]), sum((cost for _, cost in answers), Cost())
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
         """What a function of a module answers to each argument."""

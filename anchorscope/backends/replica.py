@@ -64,8 +64,8 @@ class Replica:
         assert self._score is not None, "a replica loads before it measures"
         return self._score.measure(units, max_calls)
 
-    def predict(self, texts: Sequence[str], max_calls: float) -> tuple[NDArray[np.float64], int]:
-        """What the model says of some texts, and how many it was asked about for that."""
+    def predict(self, texts: Sequence[str], max_calls: float) -> tuple[NDArray[np.float64], Cost]:
+        """What the model says of some texts, and what that took."""
         assert self._score is not None, "a replica loads before it predicts"
         return self._score.predict(texts, max_calls)
 

@@ -113,7 +113,7 @@ def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
     """A run with its documents and its model."""
 
     named = sources(folder)
-    harmless = inputs.chosen(named, ("names", *inputs.READING))
+    harmless = inputs.chosen(named, ("names", "head", *inputs.READING))
     paths = given.get("docs") or named.get("documents")
     model = given.get("model") or named.get("model")
     if paths is None:
@@ -128,7 +128,7 @@ def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:
         _confirm(folder, only_there, given)
     asked = {**harmless, **given, "model": model}
     read = read_files(paths, **inputs.chosen(asked, (*inputs.READING, *inputs.LIMITS)))
-    return kept_run(folder, read, inputs.given_predictor(asked))
+    return kept_run(folder, read, inputs.given_predictor(asked, [document.text for document in read.documents]))
 
 
 def _confirm(folder: Path, named: Mapping[str, str], given: Mapping[str, Any]) -> None:

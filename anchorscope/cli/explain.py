@@ -37,7 +37,7 @@ from anchorscope.types import Perturbator, Predictor
 
 OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle", "device"),
-    *("model_tries", "model_timeout", "batch_size", "text_column", "cache", "cache_size", *REMOTE),
+    *("model_tries", "model_timeout", "batch_size", "text_column", "head", "cache", "cache_size", *REMOTE),
     *("perturbator", "preset", "score", "seed"),
     *(OF_A_TEST := ("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill")),
     *("bank_pairs", "bank_draw", "top_n", "condition", "terms"),
@@ -89,7 +89,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         texts = [document.text for document in documents.documents]
         training = given_training(given)
         # What a dry run measures is the model, not how quickly a kept answer is found.
-        predictor = given_predictor({**given, "cache": False} if "dry_run" in given else given)
+        predictor = given_predictor({**given, "cache": False} if "dry_run" in given else given, texts)
         perturbator = given_perturbator(given, texts, settings)
     if "dry_run" in given:
         return _dry_run(given, output, documents, predictor, perturbator, settings)

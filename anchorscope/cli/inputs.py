@@ -20,6 +20,7 @@ from anchorscope.perturbators.choose import choose_perturbator, named_perturbato
 from anchorscope.planning.collection import LazyWords
 from anchorscope.planning.draw import draw
 from anchorscope.predictors import load_predictor
+from anchorscope.predictors.labels import share_of
 from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.report.page import FILE as REPORT
@@ -72,13 +73,14 @@ def given_training(given: Mapping[str, Any]) -> list[str] | None:
     return [document.text for document in read_files(given["training"], **chosen(given, (*READING, *LIMITS))).documents]
 
 
-def given_predictor(given: Mapping[str, Any]) -> Predictor:
-    """The model of --model, tried again where it fails."""
+def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Predictor:
+    """The model of --model, tried again where it fails; ``texts`` show the names of labels, if it answers names."""
 
     if "model" not in given:
         raise InputError("Name the model to explain: --model M.")
     labels = given["names"].split(",") if "names" in given else None
-    options = chosen(given, ("trust", "allow_pickle", "device", "text_column"))
+    options = chosen(given, ("trust", "allow_pickle", "device", "text_column", "head"))
+    options["learn_from"] = share_of(texts, given.get("max_model_calls"))
     if remote := given_remote(given):
         predictor = load_predictor(given["model"], labels=labels, remote=remote, **options)
         return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES)), kept=given_cache(given, predictor))
@@ -86,6 +88,11 @@ def given_predictor(given: Mapping[str, Any]) -> Predictor:
     return RetryingPredictor(
         predictor, given_retry(given), **chosen(given, ("batch_size",)), kept=given_cache(given, predictor)
     )
+
+
+def learnt_names(predictor: Predictor) -> bool:
+    """Whether the labels of a model are names that it was heard to answer."""
+    return bool(getattr(getattr(predictor, "predictor", None), "has_learnt_names", False))
 
 
 def given_cache(given: Mapping[str, Any], predictor: Predictor) -> KeptAnswers | None:
@@ -154,7 +161,9 @@ def given_run(
 ) -> Run:
     """The run that the options ask for."""
 
-    sources: dict[str, Any] = {"documents": given["documents"], **chosen(given, ("model", "names", *READING))}
+    sources: dict[str, Any] = {"documents": given["documents"], **chosen(given, ("model", "names", "head", *READING))}
+    if learnt_names(models[0]):  # whoever reads the run again need not learn them again
+        sources["names"] = ",".join(models[0].labels)
     return Run(
         documents,
         *models,

@@ -68,7 +68,9 @@ def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="csv, tsv, jsonl, parquet or txt (by the file's name; standard input is guessed)",
     )
     group.add_argument(
-        "--text-column", metavar="NAME", help="the column with the texts, also of a model that reads tables (text)"
+        "--text-column",
+        metavar="NAME",
+        help="the column with the texts, also of a model that reads tables (text); A,B: pairs",
     )
     group.add_argument("--label-column", metavar="NAME", help="a column of true labels, kept with the run")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
@@ -98,6 +100,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="M", help="a .skops or .onnx file, a Hugging Face folder, module:attribute, http(s)://…"
     )
     group.add_argument("--labels", metavar="A,B", dest="names", help="names for the model's labels, in its order")
+    group.add_argument("--head", metavar="L", help="the one label of a multi-label model to ask about: it or not")
     group.add_argument(
         "--trust", action="append", metavar="TYPE", help="a type that a .skops file may hold (repeatable)"
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OF_A_KEPT_RUN = {
     *("command", "quiet", "verbose", "documents", "port"),
-    *("model", "names", "trust", "allow_pickle", "model_tries", "model_timeout", "device", "perturbator"),
+    *("model", "names", "head", "trust", "allow_pickle", "model_tries", "model_timeout", "device", "perturbator"),
 }
 """The options that a kept run has a use for."""
 
@@ -87,13 +87,13 @@ def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:
         return LiveRun(folder)
     settings = Settings.from_dict(meta["settings"])
     if not score_perturbs(settings):
-        return LiveRun(folder, trial=Trial(inputs.given_predictor(given), lambda: None, settings))
+        return LiveRun(folder, trial=Trial(inputs.given_predictor(given, texts), lambda: None, settings))
     if not texts and meta["perturbator"]["name"] == "corpus" and "perturbator" not in given:
         raise InputError(
             f"The run in {folder} keeps no texts to draw words from; leave out --model, or name another --perturbator."
         )
     perturbator = inputs.kept_perturbator(given, meta["perturbator"]["name"], settings).fit(LazyWords(texts))
-    return LiveRun(folder, trial=Trial(inputs.given_predictor(given), lambda: perturbator, settings))
+    return LiveRun(folder, trial=Trial(inputs.given_predictor(given, texts), lambda: perturbator, settings))
 
 
 def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
@@ -106,7 +106,7 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
     with waiting(given, "reading documents and model"):
         documents = inputs.given_documents(given, settings)
         texts = [document.text for document in documents.documents]
-        predictor = inputs.given_predictor(given)
+        predictor = inputs.given_predictor(given, texts)
         perturbator = inputs.given_perturbator(given, texts, settings)
     budget = UntilStopped(**inputs.chosen(given, ("max_seconds", "max_model_calls")))
     models = (predictor, perturbator)

@@ -161,6 +161,7 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
         f"{counted(result.documents['usable'], 'document')}, {counted(cost.tests, 'test')}, "
         + (f"{counted(cost.samples, 'sample')}, " if cost.samples else "")
         + f"{counted(cost.predictor_texts, 'text')} for the model"
+        + (f" ({counted(cost.predictor_tokens, 'token')})" if cost.predictor_tokens else "")
         + (f", {result.price:,.2f} to be paid for them." if result.price is not None else ".")
     ]
     told += [f"Left out: {counted(n, 'document')} ({reason})." for reason, n in skipped.items()]

@@ -56,18 +56,21 @@ class MeteredScore:
             return self._metered(affordable(self, units, max_calls), max_calls)
         return self._in_groups(units, max_calls)
 
-    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], int]:
-        """What the model says of some texts (texts, labels), and how many it was asked about for that."""
+    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
+        """What the model says of some texts (texts, labels), and what that took."""
         before = self._meter.sent
+        tokens = self._meter.tokens
         self._meter.allow(max_calls)
         try:
-            return answers_in_batches(self._predictor, texts, max(1, len(texts))), self._meter.sent - before
+            rows = answers_in_batches(self._predictor, texts, max(1, len(texts)))
         finally:
             self._meter.allow(inf)
+        return rows, Cost(predictor_texts=self._meter.sent - before, predictor_tokens=self._meter.tokens - tokens)
 
     def _metered(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
         """All rows of some units, or none of them where the calls run out."""
         before = self._meter.sent
+        tokens = self._meter.tokens
         self._meter.allow(max_calls)
         try:
             found, cost = self._score.measure(units)
@@ -75,7 +78,8 @@ class MeteredScore:
             found, cost = Measurements.join(()), Cost()
         finally:
             self._meter.allow(inf)
-        return found, replace(cost, predictor_texts=self._meter.sent - before)
+        asked = self._meter.sent - before
+        return found, replace(cost, predictor_texts=asked, predictor_tokens=self._meter.tokens - tokens)
 
     def _in_groups(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
         parts = []

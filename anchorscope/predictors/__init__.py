@@ -58,13 +58,22 @@ KINDS = (
 )
 
 
-def as_predictor(model: Any, *, labels: Sequence[str] | None = None, text_column: str | None = None) -> Predictor:
+def as_predictor(
+    model: Any,
+    *,
+    labels: Sequence[str] | None = None,
+    text_column: str | None = None,
+    learn_from: Sequence[str] = (),
+    head: str | None = None,
+) -> Predictor:
     """The Predictor for a Python object; one that is a Predictor already comes back as it is.
 
     ``labels`` are the names of the columns, in their order: needed for a function whose rows do not name them; for
-    other models they are new names. ``text_column`` is where a model that was fitted on a table finds its texts.
+    other models they are new names. ``text_column`` is where a model that was fitted on a table finds its texts. A
+    function that answers label names is asked about some of the documents ``learn_from``, to learn them. ``head`` is
+    the one label to ask about: whether a text has it or not.
     """
-    return adapted(model, labels, text_column=text_column)
+    return adapted(model, labels, text_column=text_column, learn_from=learn_from, head=head)
 
 
 def load_predictor(
@@ -76,6 +85,8 @@ def load_predictor(
     device: str = "cpu",
     text_column: str | None = None,
     remote: RemoteOptions | None = None,
+    learn_from: Sequence[str] = (),
+    head: str | None = None,
 ) -> Predictor:
     """The Predictor for a model as the command line names it.
 
@@ -99,6 +110,8 @@ def load_predictor(
         device=device,
         text_column=text_column,
         remote=remote,
+        learn_from=learn_from,
+        head=head,
     )
     read: Any = registry.resolve("predictor", kind)
     try:

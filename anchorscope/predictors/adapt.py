@@ -23,16 +23,21 @@ def adapted(
     name: str | None = None,
     fingerprint: str | None = None,
     text_column: str | None = None,
+    learn_from: Sequence[str] = (),
+    head: str | None = None,
 ) -> Predictor:
     """The adapter for ``model``, under the name and fingerprint of the place that it was loaded from, if it was.
 
-    ``text_column`` is read by models that were fitted on a table.
+    ``text_column`` is read by models that were fitted on a table, ``learn_from`` by functions that answer label names;
+    ``head`` is the one label to ask about.
     """
     if isinstance(model, type):
         raise InputError(f"{model.__name__} is a class and not a model; pass a fitted instance of it.")
     if isinstance(model, Predictor):
         if labels is not None and given_names(labels) != tuple(model.labels):
             raise InputError(f"{model.name} has labels of its own ({', '.join(model.labels)}); leave out the others.")
+        if head is not None:
+            raise InputError(f"{model.name} is a Predictor, which answers one question as it is; leave out the head.")
         chosen_labels(given_names(model.labels), None, str(model.name))
         for part in ("name", "fingerprint"):
             if not isinstance(getattr(model, part), str):
@@ -41,11 +46,11 @@ def adapted(
     if _is_pipeline(model):
         from anchorscope.predictors.huggingface import PipelinePredictor
 
-        return PipelinePredictor(model, labels, name=name, fingerprint=fingerprint)
+        return PipelinePredictor(model, labels, name=name, fingerprint=fingerprint, head=head)
     if hasattr(model, "predict_proba") or (hasattr(model, "predict") and hasattr(model, "classes_")):
-        return ScikitPredictor(model, labels, name=name, fingerprint=fingerprint, text_column=text_column)
+        return ScikitPredictor(model, labels, name=name, fingerprint=fingerprint, text_column=text_column, head=head)
     if callable(model):
-        return FunctionPredictor(model, labels, name=name, fingerprint=fingerprint)
+        return FunctionPredictor(model, labels, name=name, fingerprint=fingerprint, learn_from=learn_from, head=head)
     raise InputError(
         f"{name or type(model).__name__} is no model that can be asked about texts; expected a fitted classifier with "
         "predict_proba, or with predict and classes_, a Hugging Face text-classification pipeline, or a function."
@@ -61,7 +66,20 @@ def from_module(spec: str, options: ModelOptions) -> Predictor:
         raise
     except Exception as error:
         raise ModelFileError(f"The module of {spec!r} fails when it is imported: {brief(error)}.") from error
-    return adapted(model, options.labels, spec, text_column=options.text_column)
+    return from_options(model, spec, None, options)
+
+
+def from_options(model: Any, name: str, fingerprint: str | None, options: ModelOptions) -> Predictor:
+    """The adapter for a model that was loaded as the options say."""
+    return adapted(
+        model,
+        options.labels,
+        name,
+        fingerprint,
+        text_column=options.text_column,
+        learn_from=options.learn_from,
+        head=options.head,
+    )
 
 
 def _is_pipeline(model: Any) -> bool:

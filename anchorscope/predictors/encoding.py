@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.text.cut import ranges
+from anchorscope.text.pairs import SEPARATOR, is_pair, sides
 from anchorscope.types import Spelled
 
 Inputs = Mapping[str, Any]
@@ -52,7 +53,7 @@ def encoder(tokenizer: Any, truncation: Mapping[str, Any], *, pinned: bool = Fal
     """What makes tensors (texts, pieces) of texts; ``pinned``: in memory from which a card reads by itself."""
     usual = Usual(tokenizer, truncation)
     if tokenizer.is_fast and tokenizer.pad_token_id is not None and tokenizer.truncation_side == "right":
-        direct = Direct(tokenizer, truncation, pinned)
+        direct = Direct(tokenizer, truncation, pinned, usual)
         if direct.agrees_with(usual):
             return direct
     return usual
@@ -60,7 +61,7 @@ def encoder(tokenizer: Any, truncation: Mapping[str, Any], *, pinned: bool = Fal
 
 def batches(encode: Usual | Direct, texts: Sequence[str], size: int) -> Iterator[Batch]:
     """Texts of like length together, so that there is little padding."""
-    if isinstance(texts, Spelled) and isinstance(encode, Direct) and encode.spells:
+    if isinstance(texts, Spelled) and isinstance(encode, Direct) and encode.spells and SEPARATOR not in texts.stretches:
         yield from encode.batches(texts, size)
         return
     written = list(texts)
@@ -78,17 +79,21 @@ class Usual:
         self._truncation = dict(truncation)
 
     def __call__(self, texts: Sequence[str]) -> Inputs:
-        """The inputs of one batch."""
-        encoded: Inputs = self._tokenizer(list(texts), padding=len(texts) > 1, return_tensors="pt", **self._truncation)
+        """The inputs of one batch; those of pairs of texts as the tokenizer joins them."""
+        columns = [*zip(*map(sides, texts))] if any(map(is_pair, texts)) else [texts]
+        encoded: Inputs = self._tokenizer(
+            *map(list, columns), padding=len(texts) > 1, return_tensors="pt", **self._truncation
+        )
         return encoded
 
 
 class Direct:
     """The engine inside a fast tokenizer: numbers only, padded on the right."""
 
-    def __init__(self, tokenizer: Any, truncation: Mapping[str, Any], pinned: bool) -> None:
+    def __init__(self, tokenizer: Any, truncation: Mapping[str, Any], pinned: bool, usual: Usual) -> None:
         import tokenizers
 
+        self._usual = usual
         self._pad = tokenizer.pad_token_id
         self._pinned = pinned
         described = tokenizer.backend_tokenizer.to_str()
@@ -104,7 +109,9 @@ class Direct:
         self._begin, self._end = self._frame()
 
     def __call__(self, texts: Sequence[str]) -> Inputs:
-        """The inputs of one batch."""
+        """The inputs of one batch; pairs of texts are left to the tokenizer itself."""
+        if any(map(is_pair, texts)):
+            return self._usual(texts)
         pieces = self._put_together(_spelled(texts)) if self._by_stretch else self._asked(texts)
         return self._padded(pieces, np.arange(len(texts)))
 
@@ -203,6 +210,8 @@ class Reach:
 
     def _seen(self, text: str, limit: int) -> tuple[int, int]:
         is_fast = self._tokenizer.is_fast
+        if is_pair(text):  # cut on both sides, and what is read is no stretch: words beyond are found to do nothing
+            return 0, len(text)
         cut = self._tokenizer(text, truncation=True, max_length=limit, return_offsets_mapping=is_fast)
         if len(cut["input_ids"]) < limit:
             return 0, len(text)

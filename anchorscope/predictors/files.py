@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from anchorscope.errors import ModelFileError
-from anchorscope.predictors.adapt import adapted, put_current_folder_on_path
+from anchorscope.predictors.adapt import from_options, put_current_folder_on_path
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.scikit import ScikitPredictor, read_pickle, read_skops
 from anchorscope.types import Predictor
@@ -40,7 +40,7 @@ def from_pickle(path: str, options: ModelOptions) -> Predictor:
 
 
 def _adapted(model: Any, file: Path, data: bytes, options: ModelOptions) -> Predictor:
-    return adapted(model, options.labels, file.name, sha256(data).hexdigest(), options.text_column)
+    return from_options(model, file.name, sha256(data).hexdigest(), options)
 
 
 def _put_current_folder_last() -> None:

@@ -19,33 +19,55 @@ Where its rows name their labels (``named_rows.py``) they need not be given: the
 >>> FunctionPredictor(lambda texts: [{"calm": 0.75, "loud": 0.25} for text in texts], None).labels
 ('calm', 'loud')
 
-Where a function asks a service text by text, it can put the exception of a text in place of its row: only such texts
-are asked about again.
+Where it answers label names, these are learnt from its answers about some of the documents that are to be explained
+(``learn_from``), in the order of the alphabet. A name that turns up later is an error that says so: the columns of a
+run do not change while it goes.
+
+>>> heard = FunctionPredictor(named.function, None, learn_from=["good", "GOOD", "fine"])
+>>> heard.labels, heard.n_probed
+(('calm', 'loud'), 5)
+
+Pairs of texts (``text/pairs.py``) come as tuples of two strings. Where a function asks a service text by text, it can
+put the exception of a text in place of its row: only such texts are asked about again.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, brief, one_hot
+from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot
 from anchorscope.asking.retry import Retry
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, SomeFailedError
 from anchorscope.predictors.fingerprints import of_object
+from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.named_rows import are_named, in_columns, labels_named
+from anchorscope.text.pairs import as_read, is_pair
+
+log = logging.getLogger(__name__)
 
 PROBE = ("A first text.", "Another text, to see what comes back.")
 """What a function is asked about whose labels are not given."""
+
+LEARNT_FROM = 256
+"""Documents, at most, from whose answers label names are learnt: a name that one text in 50 gets is missed by one
+function in 170."""
+
+AT_ONCE = 32
+"""Of these, so many a call."""
 
 
 class FunctionPredictor:
     """A function ``list[str] -> (texts, labels)``, or ``list[str] -> label names``; ``labels`` in column order.
 
-    ``n_probed`` texts were asked about to find the labels; ``at_once`` texts are best asked about together.
+    With a ``head`` it is asked about this label alone (``heads.py``). ``n_probed`` texts were asked about to find the
+    labels, those of ``learn_from`` where it answers names; ``at_once`` texts are best asked about together.
     """
 
     def __init__(
@@ -56,26 +78,38 @@ class FunctionPredictor:
         name: str | None = None,
         fingerprint: str | None = None,
         at_once: int | None = None,
+        learn_from: Sequence[str] = (),
+        head: str | None = None,
     ) -> None:
         self.function = function
         self.at_once = at_once
         self.is_remote = bool(getattr(function, "is_remote", False))
         self.is_fully_fingerprinted = self.is_remote
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
-        self.n_probed = 0 if labels is not None else len(PROBE)
-        own = _own_labels(function, self.name) if labels is None else None
-        self.labels = chosen_labels(own, labels, self.name)
+        found = _own_labels(function, self.name, learn_from) if labels is None else _Labels(None, 0)
+        self.n_probed = found.n_probed
+        self.n_probed_tokens = self.n_tokens
+        self.has_learnt_names = found.n_probed > len(PROBE)
+        names = chosen_labels(found.names, labels, self.name)
+        self._head = None if head is None else chosen_head(names, head, self.name)
+        self._names = names
+        self.labels = self._head.labels if self._head else names
         self.has_probabilities = True
         self._has_answered = False
         self._columns = Columns()
         self.fingerprint = fingerprint or of_object(function)
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens that a server has told so far; 0 of what tells none."""
+        return int(getattr(self.function, "n_tokens", 0))
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
         return answered(self._rows, texts, self.labels, self._columns)
 
     def _rows(self, texts: list[str]) -> Any:
-        answer = self.function(texts)
+        answer = self.function(_read_by(self.function, texts))
         failed = _failed(answer, texts)
         if failed:
             raise self._in_part(answer, texts, failed) from answer[failed[0]]
@@ -97,46 +131,84 @@ class FunctionPredictor:
         self._has_answered = True
         self.has_probabilities = not are_names
         if are_names:
-            return one_hot(answer, texts, self.labels)
-        if are_named(answer) and len(answer) == len(texts):
-            return in_columns(answer, texts, self.labels)
-        return answer
+            rows: Any = one_hot(answer, texts, self._names)
+        elif are_named(answer) and len(answer) == len(texts):
+            rows = in_columns(answer, texts, self._names)
+        else:
+            rows = answer
+        return rows if self._head is None else self._head.rows(rows)
 
 
-def _own_labels(function: Callable[[list[str]], Any], name: str) -> tuple[str, ...] | None:
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """What a function calls its labels, if it names them, and how many texts it took to find out."""
+
+    names: tuple[str, ...] | None
+    n_probed: int
+
+
+def _own_labels(function: Callable[[list[str]], Any], name: str, learn_from: Sequence[str]) -> _Labels:
     """The labels that the function's answers name, if they do."""
     try:
-        answer = _probed(function)
+        probe = tuple(learn_from[:2]) if any(map(is_pair, learn_from)) else PROBE
+        answer = _probed(function, probe)
+        if _are_names(answer):
+            return _learnt(function, name, answer, _spread(learn_from))
     except AnchorscopeError as error:
         raise InputError(str(error)) from error
     except Exception as error:
         raise ModelFileError(
-            f"The labels of {name} are not known, and it fails when asked about two texts ({brief(error)}); make it "
+            f"The labels of {name} are not known, and it fails when asked about some texts ({brief(error)}); make it "
             "answer, or give the labels in the order of its columns: labels=['negative', 'positive'], or --labels "
             "negative,positive."
         ) from error
-    if _are_names(answer):
-        seen = ", ".join(dict.fromkeys(answer))
+    return _Labels(labels_named(answer), len(PROBE))
+
+
+def _learnt(function: Callable[[list[str]], Any], name: str, first: Sequence[str], texts: Sequence[str]) -> _Labels:
+    """The names that a function gives to two texts and to others."""
+    heard = {*first}
+    for some in batches(texts, AT_ONCE):
+        answer = _probed(function, some)
+        heard.update(answer if _are_names(answer) else ())
+    named = ", ".join(sorted(heard))
+    if len(heard) < 2:
         raise InputError(
-            f"{name} answers label names (here {seen}), and two texts do not show all of them; give all: "
+            f"{name} answers label names, and {len(PROBE) + len(texts)} texts show one of them ({named}); give all: "
             "labels=['negative', 'positive'], or --labels negative,positive."
         )
-    return labels_named(answer)
+    log.warning("The labels of %s are those of its answers about %d documents: %s.", name, len(texts), named)
+    return _Labels(tuple(sorted(heard)), len(PROBE) + len(texts))
 
 
-def _probed(function: Callable[[list[str]], Any]) -> Any:
-    """What a function answers about two texts; where it fails as services do, after some tries."""
+def _spread(texts: Sequence[str]) -> list[str]:
+    """So many texts, from all over the collection: files are often sorted by label.
+
+    >>> _spread(["a", "b"]), len(_spread(["a"] * 1000))
+    (['a', 'b'], 256)
+    """
+    n = min(len(texts), LEARNT_FROM)
+    return [texts[number * len(texts) // n] for number in range(n)]
+
+
+def _probed(function: Callable[[list[str]], Any], texts: Sequence[str]) -> Any:
+    """What a function answers about some texts; where it fails as services do, after some tries."""
     retry = Retry()
     attempt = 0
     while True:
         attempt += 1
-        answer = function(list(PROBE))
-        failed = _failed(answer, PROBE)
+        answer = function(_read_by(function, texts))
+        failed = _failed(answer, texts)
         if not failed:
             return answer
         if attempt >= retry.tries:
             raise answer[failed[0]]
         retry.sleep(retry.wait(attempt, answer[failed[0]]))
+
+
+def _read_by(function: Callable[[Any], Any], texts: Sequence[str]) -> list[Any]:
+    """What a function gets: texts, or the two sides of each pair; one that asks a server writes them itself."""
+    return list(texts) if getattr(function, "is_remote", False) else list(as_read(texts))
 
 
 def _failed(answer: Any, texts: Sequence[str]) -> list[int]:

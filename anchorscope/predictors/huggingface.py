@@ -30,9 +30,11 @@ from anchorscope.asking.model_folder import load
 from anchorscope.errors import InputError, ModelFileError
 from anchorscope.predictors.encoding import Batch, Reach, batches, encoder, well_formed
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
+from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed
 from anchorscope.predictors.options import ModelOptions
+from anchorscope.text.pairs import is_pair, sides
 from anchorscope.types import Spelled
 
 BATCH_SIZE = 32
@@ -42,6 +44,9 @@ CARD_BATCH_SIZE = 1024
 """The same for a GPU."""
 
 
+MULTI_LABEL = "multi_label_classification"
+"""What the configuration of a model says whose labels are each a question of its own: sigmoids, no softmax."""
+
 AHEAD = 2
 """Batches that are made ready while a card works."""
 
@@ -49,7 +54,7 @@ AHEAD = 2
 def from_folder(folder: str, options: ModelOptions) -> HuggingFacePredictor:
     """A Hugging Face folder on this machine, as the command line names it."""
     path = Path(folder).expanduser()
-    return HuggingFacePredictor.from_folder(path, labels=options.labels, device=options.device)
+    return HuggingFacePredictor.from_folder(path, labels=options.labels, device=options.device, head=options.head)
 
 
 class HuggingFacePredictor:
@@ -71,9 +76,13 @@ class HuggingFacePredictor:
         folder: Path | None = None,
         device: str = "cpu",
         batch_size: int | None = None,
+        head: str | None = None,
     ) -> None:
         self.name = name or type(model).__name__
-        self.labels = chosen_labels(_own_labels(model.config, self.name), labels, self.name)
+        names = chosen_labels(_own_labels(model.config, self.name), labels, self.name)
+        self._is_multi_label = is_multi_label(model.config)
+        self._head = chosen_head(names, head, self.name) if head is not None or self._is_multi_label else None
+        self.labels = self._head.labels if self._head else names
         self.device = checked_device(device)
         self.fingerprint = on_device(of_folder(folder) if folder else of_transformer(model, tokenizer), device)
         self.model, self.encode, self._reach = _ready(model, tokenizer, device)
@@ -89,11 +98,14 @@ class HuggingFacePredictor:
         labels: Sequence[str] | None = None,
         device: str = "cpu",
         batch_size: int | None = None,
+        head: str | None = None,
     ) -> HuggingFacePredictor:
         """The classifier that ``save_pretrained`` wrote into ``folder``, with the tokenizer beside it."""
         path = Path(folder).resolve()
         model, tokenizer = _read(path)
-        return cls(model, tokenizer, labels, name=path.name, folder=path, device=device, batch_size=batch_size)
+        return cls(
+            model, tokenizer, labels, name=path.name, folder=path, device=device, batch_size=batch_size, head=head
+        )
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
@@ -108,11 +120,13 @@ class HuggingFacePredictor:
             for batch, inputs in self._batches(texts):
                 numbers.append(batch)
                 logits.append(self._logits(inputs))
-            copied = _copy(torch.cat(logits).double().softmax(dim=-1))
+            joined = torch.cat(logits).double()
+            copied = _copy(joined.sigmoid() if self._is_multi_label else joined.softmax(dim=-1))
 
         def answer() -> NDArray[np.float64]:
+            found = copied() if self._head is None else self._head.rows(copied())
             rows = np.empty((len(texts), len(self.labels)))
-            rows[np.concatenate(numbers)] = copied()
+            rows[np.concatenate(numbers)] = found
             return rows
 
         return answer
@@ -163,6 +177,7 @@ class PipelinePredictor:
         *,
         name: str | None = None,
         fingerprint: str | None = None,
+        head: str | None = None,
     ) -> None:
         self.name = name or type(pipeline.model).__name__
         if pipeline.task != "text-classification":
@@ -171,7 +186,10 @@ class PipelinePredictor:
         self.settings = {**_truncation(pipeline.model, pipeline.tokenizer), **pipeline._preprocess_params}
         self._reach = Reach(pipeline.tokenizer, self.settings)
         self.columns = _own_labels(pipeline.model.config, self.name)
-        self.labels = chosen_labels(self.columns, labels, self.name)
+        names = chosen_labels(self.columns, labels, self.name)
+        several = is_multi_label(pipeline.model.config)
+        self._head = chosen_head(names, head, self.name) if head is not None or several else None
+        self.labels = self._head.labels if self._head else names
         self.fingerprint = fingerprint or of_transformer(pipeline.model, pipeline.tokenizer)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -182,15 +200,20 @@ class PipelinePredictor:
         """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
         return self._reach(texts)
 
-    def _rows(self, texts: list[str]) -> list[list[float]]:
+    def _rows(self, texts: list[str]) -> Any:
         answers = self.pipeline(
-            [well_formed(text) for text in texts],
+            [_for_pipeline(well_formed(text)) for text in texts],
             top_k=None,
             batch_size=_batch_size(self.pipeline.tokenizer, BATCH_SIZE),
             **self.settings,
         )
-        rows = [{score["label"]: score["score"] for score in answer} for answer in answers]
-        return [[row[label] for label in self.columns] for row in rows]
+        named = [{score["label"]: score["score"] for score in answer} for answer in answers]
+        rows = [[row[label] for label in self.columns] for row in named]
+        return rows if self._head is None else self._head.rows(rows)
+
+
+def _for_pipeline(text: str) -> Any:
+    return dict(zip(("text", "text_pair"), sides(text))) if is_pair(text) else text
 
 
 def _ready(model: Any, tokenizer: Any, device: str) -> tuple[Any, Any, Reach]:
@@ -233,11 +256,15 @@ def _package(name: str) -> Any:
     return needed(name, "huggingface", "Hugging Face models")
 
 
+def is_multi_label(config: Any) -> bool:
+    """Whether a configuration says that a text has any number of its labels."""
+    return getattr(config, "problem_type", None) == MULTI_LABEL
+
+
 def _own_labels(config: Any, name: str) -> tuple[str, ...]:
-    if config.problem_type not in (None, "single_label_classification"):
+    if config.problem_type not in (None, "single_label_classification", MULTI_LABEL):
         raise InputError(
-            f"{name} is a model for {config.problem_type.replace('_', ' ')}; "
-            "expected one that gives each text exactly one of its labels."
+            f"{name} is a model for {config.problem_type.replace('_', ' ')}; expected one that gives texts labels."
         )
     return tuple(str(label) for _, label in sorted(config.id2label.items()))
 
@@ -253,8 +280,9 @@ def _truncation(model: Any, tokenizer: Any) -> dict[str, Any]:
         for name, module in model.named_modules()
         if name.endswith("position_embeddings") and hasattr(module, "num_embeddings")
     ]
-    declared = getattr(model.config, "max_position_embeddings", None)
-    limit = min([tokenizer.model_max_length, *positions, *([declared] if declared else [])])
+    declared = getattr(model.config, "max_position_embeddings", None) or 0
+    # Some say -1 (XLNet): they read texts of any length.
+    limit = min([tokenizer.model_max_length, *positions, *([declared] if declared > 0 else [])])
     return {"truncation": True, "max_length": limit} if limit < 10**9 else {}
 
 

@@ -33,6 +33,19 @@ def given_names(given: Any, argument: str = "labels") -> tuple[str, ...]:
     return names
 
 
+LEARNING_SHARE = 0.1
+"""Where calls are limited, learning the names of labels may take this share of them."""
+
+
+def share_of(texts: Sequence[str], max_model_calls: float | None) -> Sequence[str]:
+    """The documents that the names of labels may be learnt from, where so many calls are allowed.
+
+    >>> len(share_of(["text"] * 100, 50)), len(share_of(["text"] * 100, None))
+    (5, 100)
+    """
+    return texts if max_model_calls is None else texts[: int(max_model_calls * LEARNING_SHARE)]
+
+
 def check_written(labels: Iterable[str], model: str) -> None:
     r"""Refuse the name of a label that no file can hold.
 

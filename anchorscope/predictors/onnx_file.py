@@ -28,9 +28,11 @@ from numpy.typing import NDArray
 from anchorscope.asking.answers import TOLERANCE, answered, batches, brief
 from anchorscope.errors import ModelError, ModelFileError
 from anchorscope.predictors.encoding import well_formed
+from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed
 from anchorscope.predictors.options import ModelOptions
+from anchorscope.text.pairs import as_read
 
 log = logging.getLogger(__name__)
 
@@ -47,10 +49,13 @@ EXTERNAL = b"\n\x08location"
 
 DYNAMIC = b"DynamicQuantizeLinear"
 
+MULTI_LABEL = "multi_label_classification"
+"""What config.json says of a model whose labels are each a question of its own."""
+
 
 def from_onnx(path: str, options: ModelOptions) -> OnnxPredictor:
     """An .onnx file, as the command line names it."""
-    return OnnxPredictor(Path(path).expanduser().resolve(), options.labels)
+    return OnnxPredictor(Path(path).expanduser().resolve(), options.labels, options.head)
 
 
 class OnnxPredictor:
@@ -59,7 +64,7 @@ class OnnxPredictor:
     has_probabilities = True
     is_fully_fingerprinted = True
 
-    def __init__(self, file: Path, labels: Sequence[str] | None = None) -> None:
+    def __init__(self, file: Path, labels: Sequence[str] | None = None, head: str | None = None) -> None:
         self._file = file
         model = self._read(file.name)
         tokenizer = self._read(TOKENIZER)
@@ -69,7 +74,10 @@ class OnnxPredictor:
             )
         config = self._config()
         self.name = file.parent.name + "/" + file.name
-        self.labels = chosen_labels(_own_labels(config, self.name), labels, self.name)
+        self._names = chosen_labels(_own_labels(config, self.name), labels, self.name)
+        self._is_multi_label = config.get("problem_type") == MULTI_LABEL
+        self._head = chosen_head(self._names, head, self.name) if head is not None or self._is_multi_label else None
+        self.labels = self._head.labels if self._head else self._names
         self.fingerprint = sha256(sha256(model).digest() + sha256(tokenizer).digest()).hexdigest()
         self._longest = _longest(config)
         self._batch = BATCH
@@ -90,18 +98,19 @@ class OnnxPredictor:
         return answered(self._rows, texts, self.labels)
 
     def _rows(self, texts: list[str]) -> Floats:
-        encoded = self._tokenizer.encode_batch([well_formed(text) for text in texts])
-        rows = np.empty((len(texts), len(self.labels)))
+        encoded = self._tokenizer.encode_batch(as_read([well_formed(text) for text in texts]))
+        rows = np.empty((len(texts), len(self._names)))
         by_length = sorted(range(len(texts)), key=lambda number: len(encoded[number].ids))
         for some in batches(by_length, self._batch):
             found = self._answered([encoded[number] for number in some])
-            if found.shape != (len(some), len(self.labels)):
+            if found.shape != (len(some), len(self._names)):
                 raise ModelError(
                     f"{self.name} answered an array of shape {found.shape} for {len(some)} texts; "
-                    f"expected {(len(some), len(self.labels))} for the labels {', '.join(self.labels)}."
+                    f"expected {(len(some), len(self._names))} for the labels {', '.join(self._names)}."
                 )
             rows[list(some)] = found
-        return self._as_probabilities(rows)
+        found = self._as_sigmoids(rows) if self._is_multi_label else self._as_probabilities(rows)
+        return found if self._head is None else self._head.rows(found)
 
     def _answered(self, encoded: Sequence[Any]) -> Floats:
         """The first output for some texts, padded to the longest of them."""
@@ -113,6 +122,13 @@ class OnnxPredictor:
         }
         wanted = {put.name: np.array(columns[put.name], np.int64) for put in self._session.get_inputs()}
         return np.asarray(self._session.run(None, wanted)[0], np.float64)
+
+    def _as_sigmoids(self, rows: Floats) -> Floats:
+        """Each number by itself; those of an output that is not called logits are probabilities, if they can be."""
+        are_logits = "logit" in self._session.get_outputs()[0].name.lower()
+        if not are_logits and bool(((rows >= 0) & (rows <= 1)).all()):
+            return rows
+        return np.asarray(1 / (1 + np.exp(-rows)))
 
     def _as_probabilities(self, rows: Floats) -> Floats:
         if self._are_probabilities is None and len(rows):
@@ -179,9 +195,9 @@ class OnnxPredictor:
 
 def _own_labels(config: dict[str, Any], name: str) -> tuple[str, ...] | None:
     kind = config.get("problem_type")
-    if kind not in (None, "single_label_classification"):
+    if kind not in (None, "single_label_classification", MULTI_LABEL):
         raise ModelFileError(
-            f"{name} is a model for {str(kind).replace('_', ' ')}; expected one that gives each text exactly one label."
+            f"{name} is a model for {str(kind).replace('_', ' ')}; expected one that gives texts labels."
         )
     named = config.get("id2label")
     if not isinstance(named, dict) or not all(str(number).isdigit() for number in named):

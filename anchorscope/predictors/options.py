@@ -13,7 +13,8 @@ class ModelOptions:
     """``labels`` name the model's labels, ``trust`` types that a .skops file may hold, ``device`` is where it computes.
 
     ``allow_pickle`` lets a file run code, ``text_column`` is where a model that reads tables finds its texts,
-    ``remote`` says how a server is asked. A kind of model reads what it has a use for.
+    ``remote`` says how a server is asked, ``learn_from`` are documents that show which label names a model answers,
+    ``head`` is the one label to ask about. A kind of model reads what it has a use for.
     """
 
     labels: Sequence[str] | None = None
@@ -22,3 +23,5 @@ class ModelOptions:
     device: str = "cpu"
     text_column: str | None = None
     remote: RemoteOptions | None = None
+    learn_from: Sequence[str] = ()
+    head: str | None = None

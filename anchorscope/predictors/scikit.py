@@ -7,7 +7,8 @@ The model must read raw texts: a pipeline of a vectoriser and a classifier. One 
 A model with a ``decision_function`` and no probabilities (LinearSVC, RidgeClassifier) is read through it: a softmax of
 the margins, for two labels 1 / (1 + exp(-margin)). That is a number between 0 and 1 which rises with the margin, not a
 probability that came true so often; a margin of 1 reads as 0.73. It is told when the model is loaded. A model with
-``predict`` alone knows only labels and answers rows with a single 1.
+``predict`` alone knows only labels and answers rows with a single 1. One that was fitted on a table of yes and no, a
+column a label (OneVsRestClassifier, MultiOutputClassifier and others), is asked about one of its labels (``heads.py``).
 
 >>> class Shouting:
 ...     classes_ = ["calm", "loud"]
@@ -35,8 +36,10 @@ from numpy.typing import NDArray
 from anchorscope.asking.answers import Columns, answered, brief, one_hot
 from anchorscope.errors import InputError, ModelError, ModelFileError
 from anchorscope.predictors.fingerprints import of_object
+from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.optional import needed
+from anchorscope.text.pairs import as_read, is_pair, sides
 
 log = logging.getLogger(__name__)
 
@@ -52,11 +55,14 @@ class ScikitPredictor:
         name: str | None = None,
         fingerprint: str | None = None,
         text_column: str | None = None,
+        head: str | None = None,
     ) -> None:
         self.model = model
         self.name = name or _class_name(model)
         self.classes = _classes(model)
-        self.labels = chosen_labels(self.classes, labels, self.name)
+        names = chosen_labels(self.classes, labels, self.name)
+        self._head = chosen_head(names, head, self.name) if head is not None or is_multi_label(model) else None
+        self.labels = self._head.labels if self._head else names
         self._has_margins = _has_margins(model)
         self.has_probabilities = hasattr(model, "predict_proba") or self._has_margins
         if self._has_margins:
@@ -79,6 +85,13 @@ class ScikitPredictor:
                 f"The model's classes were {', '.join(self.classes or ())} and are now {', '.join(now or ())}; "
                 "start afresh with a model that does not change."
             )
+        if is_multi_label(self.model):
+            assert self._head is not None
+            return self._head.rows(self._of_all_heads(texts))
+        rows = self._of_one_label(texts)
+        return rows if self._head is None else self._head.rows(rows)
+
+    def _of_one_label(self, texts: list[str]) -> Any:
         if self._has_margins:
             return softmax_of_margins(self._asked(self.model.decision_function, texts))
         if self.has_probabilities:
@@ -86,9 +99,19 @@ class ScikitPredictor:
         names = [str(name) for name in self._asked(self.model.predict, texts)]
         return one_hot(names, texts, self.classes or self.labels)
 
-    def _asked(self, ask: Callable[[list[str]], Any], texts: list[str]) -> Any:
+    def _of_all_heads(self, texts: list[str]) -> Any:
+        """A probability a head, (texts, heads); some models answer a table a head instead, with its two classes."""
+        if self._has_margins:
+            margins = np.asarray(self._asked(self.model.decision_function, texts), np.float64)
+            return 1 / (1 + np.exp(-margins))
+        if not self.has_probabilities:
+            return np.asarray(self._asked(self.model.predict, texts), np.float64)
+        answer = self._asked(self.model.predict_proba, texts)
+        return np.stack([table[:, -1] for table in answer], axis=1) if isinstance(answer, list) else answer
+
+    def _asked(self, ask: Callable[[Any], Any], texts: list[str]) -> Any:
         try:
-            return ask(texts if self._text_column is None else _table(self._text_column, texts))
+            return ask(as_read(texts) if self._text_column is None else _table(self._text_column, texts))
         except Exception as error:
             if self._text_column is not None:
                 raise ModelError(
@@ -120,9 +143,7 @@ def softmax_of_margins(margins: Any) -> NDArray[np.float64]:
 
 def _has_margins(model: Any) -> bool:
     """Whether a model has no probabilities but a margin a label."""
-    steps = getattr(model, "steps", None)
-    last = steps[-1][1] if steps else model
-    one_a_label = getattr(last, "decision_function_shape", "ovr") == "ovr"
+    one_a_label = getattr(_last_step(model), "decision_function_shape", "ovr") == "ovr"
     return hasattr(model, "decision_function") and not hasattr(model, "predict_proba") and one_a_label
 
 
@@ -132,7 +153,8 @@ def column_read(model: Any, text_column: str | None, name: str) -> str | None:
     A table has names where pandas made it; one with several columns needs to be told which of them holds the texts.
     """
     names = [str(column) for column in getattr(model, "feature_names_in_", ())]
-    if not names or text_column in names:
+    pair = [part.strip() for part in (text_column or "").split(",")]
+    if not names or text_column in names or (len(pair) == 2 and {*pair} <= {*names}):
         return text_column if names else None
     if len(names) == 1:
         return names[0]
@@ -143,7 +165,12 @@ def column_read(model: Any, text_column: str | None, name: str) -> str | None:
 
 
 def _table(column: str, texts: list[str]) -> Any:
-    return needed("pandas", "pandas", "a model that reads tables").DataFrame({column: texts})
+    """The texts in their column; pairs of texts in two, which are named by a comma."""
+    pandas = needed("pandas", "pandas", "a model that reads tables")
+    if not any(map(is_pair, texts)):
+        return pandas.DataFrame({column: texts}, dtype=object)  # its own strings take no half characters
+    names = [name.strip() for name in column.split(",")]
+    return pandas.DataFrame([*map(sides, texts)], columns=names, dtype=object)
 
 
 def read_skops(data: bytes, name: str, trust: Sequence[str]) -> Any:
@@ -201,11 +228,29 @@ def _classes(model: Any) -> tuple[str, ...] | None:
     if classes is None:
         return None
     if any(np.ndim(name) for name in classes):
-        raise InputError(f"{_class_name(model)} predicts several things at once; pass a model that predicts one.")
+        if not all({*map(str, own)} <= {"0", "1", "0.0", "1.0", "False", "True"} for own in classes):
+            raise InputError(
+                f"{_class_name(model)} predicts several things at once, and not each is a yes or no; pass a "
+                "function that answers one of them."
+            )
+        return tuple(str(number) for number in range(len(classes)))
     return tuple(str(name) for name in classes)
+
+
+def is_multi_label(model: Any) -> bool:
+    """Whether a model gives each text any number of its labels: it was fitted on a table of yes and no."""
+    last = _last_step(model)
+    several = any(np.ndim(name) for name in getattr(model, "classes_", ()))
+    binarizer = getattr(last, "_label_binarizer", None)  # of networks
+    return several or bool(getattr(last, "multilabel_", False)) or "multilabel" in getattr(binarizer, "y_type_", "")
 
 
 def _class_name(model: Any) -> str:
     """The class of the model; of a pipeline, the class of its last step."""
+    return type(_last_step(model)).__name__
+
+
+def _last_step(model: Any) -> Any:
+    """The last step of a pipeline; any other model itself."""
     steps = getattr(model, "steps", None)
-    return type(steps[-1][1] if steps else model).__name__
+    return steps[-1][1] if steps else model

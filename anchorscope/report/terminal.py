@@ -64,6 +64,8 @@ class Pace:
                 f"{texts / seconds:,.0f} texts/s",
                 f"at most {left} left" if _is_race(snapshot) else f"{left} left",
             ]
+        if cost.predictor_tokens:
+            told.append(f"{cost.predictor_tokens:,} tokens")
         if self._price_per_1000 is not None:
             told.append(f"{cost.predictor_texts * self._price_per_1000 / 1000:,.2f} to be paid")
         n_settled = sum(explanation.settled for explanation in snapshot.explanations.values())

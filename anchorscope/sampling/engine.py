@@ -23,6 +23,7 @@ from anchorscope.sampling.fills import BlindProposals, Block, Filling, filling, 
 from anchorscope.sampling.lexicon import Lexicon
 from anchorscope.sampling.sequential_test import SequentialTest
 from anchorscope.sampling.stream import Stream, columns_read, read_samples, side_by_side
+from anchorscope.text.pairs import SEPARATOR
 from anchorscope.text.words import split
 from anchorscope.types import (
     EMPTY,
@@ -30,6 +31,7 @@ from anchorscope.types import (
     Cost,
     Measurements,
     Perturbator,
+    Positions,
     Predictor,
     Spelled,
     Unit,
@@ -167,7 +169,7 @@ class Engine:
             words,
             number=SHARED,
             keep=np.full(len(words), KEEP_AT_MOST),
-            forced=(),
+            forced=_borders(words),
             positions=unit.positions,
             thresholds=unit.thresholds,
             block_size=round(SHARED_BLOCK * test.look) if test.may_stop_early else test.max_samples,
@@ -184,13 +186,18 @@ class Engine:
                 words,
                 number=positions[0] if positions else EMPTY_STREAM,
                 keep=keep,
-                forced=positions if self._sampling.condition == "kept" else (),
+                forced=_borders(words) + (positions if self._sampling.condition == "kept" else ()),
                 positions=(positions,),
                 thresholds=(threshold,),
                 block_size=test.look if test.may_stop_early else test.max_samples,
             )
             for positions, threshold in zip(unit.positions, unit.thresholds)
         ]
+
+
+def _borders(words: Words) -> Positions:
+    """What is never replaced: the sign between the texts of a pair."""
+    return tuple(place for place, word in enumerate(words.words) if word == SEPARATOR)
 
 
 EMPTY_STREAM = -1

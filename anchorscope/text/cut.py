@@ -6,7 +6,7 @@ whole numbers, by which equal words are found (a hash table in numpy, by sorting
 numbers mix into the same one as another word's, stand for themselves. All other texts are cut one by one.
 
 A term may take up several words that stand together (``rule.py``): they become one, and it is kept where the first of
-them stands and how many they are.
+them stands and how many they are. The words of a pair of texts are marked by their side (``pairs.py``).
 
 >>> found = cut(["So good, so", "Don't!!!"])
 >>> [found.words[number] for number in found.numbers], found.sizes.tolist()
@@ -25,6 +25,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.text.pairs import SEPARATOR, marked
 from anchorscope.text.rule import (
     APOSTROPHE,
     KIND_OF_BYTE,
@@ -100,16 +101,20 @@ def _cut_one_by_one(texts: Sequence[str], merged: bool) -> Cut:
     for text in texts:
         together = sorted([*compounds(text), *segments(text)]) if merged else []
         if not together:
-            rows.append(words_in(text))
+            rows.append(_by_side(words_in(text)))
             n_words.append(np.ones(len(rows[-1]), np.int64))
             continue
         starts, ends, sizes = _merged(*word_spans(text), together)
-        rows.append([text[start:end] for start, end in zip(starts.tolist(), ends.tolist())])
+        rows.append(_by_side([text[start:end] for start, end in zip(starts.tolist(), ends.tolist())]))
         n_words.append(sizes)
     words = list(chain.from_iterable(rows))
     of_texts = np.array([len(row) for row in rows], np.int64)
     joined = np.concatenate(n_words)
     return Cut(words, np.arange(len(words)), of_texts, _first(joined, of_texts), joined)
+
+
+def _by_side(words: list[str]) -> list[str]:
+    return marked(words) if SEPARATOR in words else words
 
 
 def _cut_western(texts: Sequence[str], merged: bool) -> Cut:

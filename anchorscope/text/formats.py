@@ -13,12 +13,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
 from anchorscope.errors import DocumentsError, MissingPackageError, UnknownNameError
+from anchorscope.text.pairs import paired
 from anchorscope.text.unpack import too_large
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "gb18030", "shift_jis", "euc_kr", "koi8_r")
@@ -35,7 +36,7 @@ Rows = Iterator[tuple[Any, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns that are asked for; ``text`` is None where nobody named one."""
+    """The columns that are asked for; ``named_text`` is None where nobody named one, two by a comma are a pair."""
 
     named_text: str | None
     label: str | None
@@ -45,10 +46,27 @@ class Columns:
         """The column with the texts."""
         return TEXT if self.named_text is None else self.named_text
 
+    def texts(self, existing: Container[str]) -> tuple[str, ...]:
+        """The column of the texts; or, where two are named by a comma and no column has this name, both.
+
+        >>> Columns("premise,hypothesis", None).texts(["premise", "hypothesis"])
+        ('premise', 'hypothesis')
+        """
+        parts = tuple(part.strip() for part in self.text.split(","))
+        return parts if len(parts) == 2 and self.text not in existing else (self.text,)
+
+    def picked(self, cells: Mapping[str, Any]) -> Any:
+        """The text of a row, or its pair of texts as one; what is no text as it stands."""
+        found = [cells.get(name) for name in self.texts(cells)]
+        if len(found) == 1:
+            return found[0]
+        odd = [cell for cell in found if cell is not None and not isinstance(cell, str)]
+        return odd[0] if odd else paired(*(cell or "" for cell in found))
+
     def check(self, existing: Iterable[str], source: str) -> None:
         """Refuse a column that there is not, or that there is twice."""
         known = list(existing)
-        for column, kind in ((self.text, "text"), (self.label, "label")):
+        for column, kind in (*((name, "text") for name in self.texts(known)), (self.label, "label")):
             if column is None:
                 continue
             if column not in known:
@@ -97,7 +115,9 @@ def format_of(head: bytes, columns: Columns, encoding: str) -> str:
         except csv.Error:
             continue
         # A header: it names the column that was asked for, or is nothing but short names.
-        is_header = columns.text in fields or all(re.fullmatch(r"[^\W\d]\w{0,30}", field) for field in fields)
+        is_header = {*columns.texts(fields)} <= {*fields} or all(
+            re.fullmatch(r"[^\W\d]\w{0,30}", field) for field in fields
+        )
         if len(fields) > 1 and is_header:
             return ending
     return ".txt"
@@ -140,7 +160,7 @@ def _read_json_lines(stream: BinaryIO, how: Reading) -> Rows:
     source = how.source
     columns = how.columns
     seen: set[str] = set()
-    wanted = {columns.text, columns.label}
+    wanted = {columns.text, *columns.texts(()), columns.label}
 
     def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         record = dict(pairs)
@@ -162,7 +182,7 @@ def _read_json_lines(stream: BinaryIO, how: Reading) -> Rows:
             kind = type(record).__name__
             raise DocumentsError(f'{source}, line {number} is a {kind}, not an object; expected {{"text": …}}.')
         seen.update(record)
-        yield record.get(columns.text), record.get(columns.label)
+        yield columns.picked(record), None if columns.label is None else record.get(columns.label)
     if seen:
         columns.check(seen, source)
 
@@ -181,8 +201,8 @@ def _read_table(stream: BinaryIO, how: Reading, *, delimiter: str) -> Rows:
                     f"{source}, line {table.line_num}: {len(row)} fields under a header of {len(header)}; "
                     f"put double quotes around text with {delimiter!r} in it."
                 )
-            cells: dict[str | None, str] = dict(zip(header, row, strict=False))
-            yield cells.get(columns.text), cells.get(columns.label)
+            cells = dict(zip(header, row, strict=False))
+            yield columns.picked(cells), None if columns.label is None else cells.get(columns.label)
     except csv.Error as error:
         raise DocumentsError(
             f"{source}, line {table.line_num}: {error}; put double quotes around the field and double those inside it."
@@ -197,12 +217,13 @@ def _read_parquet(stream: BinaryIO, how: Reading) -> Rows:
     except ImportError as error:
         raise MissingPackageError("pyarrow", "parquet", "reading .parquet files") from error
     columns = how.columns
-    wanted = [columns.text] if columns.label is None else [columns.text, columns.label]
     left = how.limit
     try:
         data = io.BytesIO(stream.read())
         schema = ParquetFile(data).schema_arrow
         columns.check(schema.names, how.source)
+        names = columns.texts(schema.names)
+        wanted = [*names] if columns.label is None else [*names, columns.label]
         if nested := [name for name in wanted if is_nested(schema.field(name).type)]:
             raise DocumentsError(f"{how.source}: the column {nested[0]!r} holds lists; choose another column.")
         # As dictionaries: a value that occurs a million times is there once, until it is known how much that makes.
@@ -211,8 +232,10 @@ def _read_parquet(stream: BinaryIO, how: Reading) -> Rows:
             left -= sum(map(_n_bytes, batch.columns))
             if left < 0:
                 raise too_large(how.source, how.limit)
-            cells = [_written_out(batch.column(name)).to_pylist() for name in wanted]
-            yield from zip(cells[0], cells[-1] if len(cells) == 2 else [None] * len(batch), strict=True)
+            cells = {name: _written_out(batch.column(name)).to_pylist() for name in wanted}
+            rows = (dict(zip(names, row)) for row in zip(*(cells[name] for name in names), strict=True))
+            labels = [None] * len(batch) if columns.label is None else cells[columns.label]
+            yield from zip(map(columns.picked, rows), labels, strict=True)
     except (ArrowException, ValueError, ArithmeticError) as error:  # dates that Python does not know, among others
         raise DocumentsError(
             f"{how.source} cannot be read ({error}); check that it is complete and a parquet file."

@@ -3,6 +3,7 @@
     read_files(["a.csv", "b.jsonl.gz"], text_column="review")     .csv .tsv .jsonl .ndjson .parquet .txt
     read_files(["-"])                                             standard input
     read_texts(["a fine film", "a bad one"], ["pos", "neg"])      anything that yields strings
+    read_texts([("a cat", "a pet")])                              or pairs of them (pairs.py)
 
 ``formats.py`` has the formats, ``unpack.py`` what may be packed. The format of a file is that of its ending, that of
 standard input is guessed from its first bytes, and said; ``format`` decides for both.
@@ -32,6 +33,7 @@ import numpy as np
 
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
 from anchorscope.text.formats import FORMATS, Columns, Reading, Rows, check_encoding, format_of
+from anchorscope.text.pairs import paired
 from anchorscope.text.rule import has_words
 from anchorscope.text.unpack import LIMIT, PACKINGS, packing_of, unpacked
 from anchorscope.text.words import clean_tweet
@@ -87,7 +89,9 @@ def read_files(
     return _collect(rows, source=", ".join(sources), clean=clean, remarks=remarks)
 
 
-def read_texts(texts: Iterable[str], labels: Iterable[Any] | None = None, *, clean: str = "none") -> Documents:
+def read_texts(
+    texts: Iterable[str | tuple[str, str]], labels: Iterable[Any] | None = None, *, clean: str = "none"
+) -> Documents:
     """The documents of a list, array, pandas Series, ``datasets`` column or anything else that yields strings.
 
     >>> read_texts(["so good", "so bad", "so good"], ["pos", "neg", "pos"]).documents[2]
@@ -100,9 +104,13 @@ def read_texts(texts: Iterable[str], labels: Iterable[Any] | None = None, *, cle
     return _collect(zip(listed, labelled, strict=True), source="Python", clean=clean)
 
 
-def listed_texts(texts: Iterable[str], argument: str) -> list[str]:
-    """The texts as a list, if they are some; ``argument`` is what the caller calls them."""
-    listed = _listed(texts, argument)
+def listed_texts(texts: Iterable[str | tuple[str, str]], argument: str) -> list[str]:
+    """The texts as a list, if they are some; ``argument`` is what the caller calls them. Pairs of strings become one.
+
+    >>> listed_texts([("a cat", "a pet")], "texts")
+    ['a cat ␞ a pet']
+    """
+    listed = [_as_text(text) for text in _listed(texts, argument)]
     for row, text in enumerate(listed):
         if not isinstance(text, str):
             raise InputError(
@@ -110,6 +118,11 @@ def listed_texts(texts: Iterable[str], argument: str) -> list[str]:
                 "drop such rows, or pass one column of a table."
             )
     return listed
+
+
+def _as_text(text: Any) -> Any:
+    is_two = isinstance(text, tuple) and len(text) == 2 and all(isinstance(side, str) for side in text)
+    return paired(*text) if is_two else text
 
 
 def _listed(values: Iterable[Any], argument: str) -> list[Any]:

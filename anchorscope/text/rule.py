@@ -48,6 +48,7 @@ import regex
 from numpy.typing import NDArray
 
 from anchorscope.errors import InputError, UnknownNameError
+from anchorscope.text.pairs import SEPARATOR, unmarked
 
 KINDS = ("words", "numbers", "signs", "emoji", "hashtags", "mentions", "links", "punctuation")
 """What a term can be."""
@@ -223,15 +224,22 @@ def keys_of(kinds: str) -> Callable[[str], str | None]:
     >>> [keys_of("signs")(word) for word in ("good", "!")], [keys_of("plain")(word) for word in ("good", "!")]
     ([None, '!'], ['good', None])
     """
-    if kinds == PLAIN:
-        return key_of
     wanted = frozenset(kinds.split(","))
 
     def key(written: str) -> str | None:
+        if kinds == PLAIN:
+            return key_of(written)
         kind, found = kind_and_key(written)
         return found if kind in wanted else None
 
-    return key
+    def key_by_side(written: str) -> str | None:
+        if written == SEPARATOR:
+            return None
+        mark, word = unmarked(written)
+        found = key(word)
+        return None if found is None else mark + found
+
+    return key_by_side
 
 
 def checked_kinds(kinds: str) -> str:
@@ -255,7 +263,8 @@ def shown(written: str) -> str:
     >>> shown("Großartig"), shown("https://t.co/x1")
     ('Großartig', 't.co/…')
     """
-    return kind_and_key(written)[1] if _host(written) else written
+    mark, word = unmarked(written)
+    return mark + kind_and_key(word)[1] if _host(word) else written
 
 
 def _host(written: str) -> str | None:

@@ -5,6 +5,8 @@ the paper, each by itself.
 
 >>> terms_of("So good, so good!!! :)", "words,signs")
 [('so', (0,)), ('good', (1,)), ('so', (3,)), ('good', (4,)), ('!!!', (5, 6, 7)), (':)', (8, 9))]
+>>> terms_of("a cat ␞ a pet", "words")
+[('①a', (0,)), ('①cat', (1,)), ('②a', (3,)), ('②pet', (4,))]
 >>> terms_of("So good!!! :)", "plain")
 [('so', (0,)), ('good', (1,))]
 """

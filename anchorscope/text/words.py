@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import UnknownNameError
+from anchorscope.text.pairs import MARKS
 from anchorscope.text.rule import are_one, key_of, pieces
 from anchorscope.types import Words
 
@@ -193,7 +194,7 @@ def clean_tweet(text: str) -> str:
 
 @lru_cache
 def stop_words(name: str) -> frozenset[str]:
-    """The terms of a list of English words that are never candidates.
+    """The terms of a list of English words that are never candidates, on either side of a pair.
 
     >>> sorted(stop_words("nltk") - stop_words("short"))[:4]
     ['above', 'after', 'again', 'against']
@@ -203,7 +204,8 @@ def stop_words(name: str) -> frozenset[str]:
     if name == "none":
         return frozenset()
     lines = resources.files("anchorscope.text").joinpath("stop_words", f"{name}.txt").read_text("utf-8").split()
-    return frozenset(filter(None, map(term, lines)))
+    terms = [*filter(None, map(term, lines))]
+    return frozenset(mark + word for mark in ("", *MARKS) for word in terms)
 
 
 def function_words() -> frozenset[str]:

@@ -147,8 +147,8 @@ class SharingBackend(Backend, Protocol):
 
     n_workers: int
 
-    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], int]:
-        """What the model says of some texts (texts, labels), and how many it was asked about for that."""
+    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
+        """What the model says of some texts (texts, labels), and what that took."""
         ...
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:

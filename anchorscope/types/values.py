@@ -216,7 +216,7 @@ class Measurements:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a computation took. Costs add up."""
+    """What a computation took; ``predictor_tokens`` are those that a server told. Costs add up."""
 
     seconds: float = 0.0
     documents: int = 0
@@ -225,6 +225,7 @@ class Cost:
     samples: int = 0
     predictor_texts: int = 0
     perturbator_passes: int = 0
+    predictor_tokens: int = 0
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))

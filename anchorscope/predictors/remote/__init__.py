@@ -3,6 +3,7 @@
     forms.py      what is sent and what comes back, for each kind of server; chat.py has that of language models
     template.py   a form of one's own: a request with a hole for the texts, and a path into the answer
     traffic.py    many requests in flight, in one order of results; 429, timeouts, connections
+    connection.py one connection
     refusals.py   what a server says instead of an answer, as a sentence
     model.py      the function itself, and ``from_url``
 

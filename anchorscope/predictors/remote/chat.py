@@ -22,6 +22,7 @@ from anchorscope.asking.answers import shortened
 from anchorscope.errors import InputError, ModelError
 from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.remote.options import RemoteOptions
+from anchorscope.text.pairs import is_pair, sides
 
 TOP = 20
 """Tokens whose log-probabilities are asked for: as many as servers give."""
@@ -36,6 +37,7 @@ class Chat:
     """Chat completions; one text a request."""
 
     reads = ("api_model", "prompt", "votes")
+    reads_pairs = True
     at_once = 1
     expected = '{"choices": [{"message": {"content": "good"}, "logprobs": {"content": [{"top_logprobs": […]}]}}]}'
 
@@ -51,7 +53,7 @@ class Chat:
 
     def body(self, texts: Sequence[str]) -> Any:
         """The instruction, and the text as what the user says."""
-        messages = [{"role": "system", "content": self._prompt}, {"role": "user", "content": texts[0]}]
+        messages = [{"role": "system", "content": self._prompt}, {"role": "user", "content": _said(texts[0])}]
         asked: dict[str, Any] = {"model": self._model, "messages": messages, "max_tokens": 8}
         if self._votes is None:
             return {**asked, "temperature": 0, "logprobs": True, "top_logprobs": TOP}
@@ -103,6 +105,10 @@ class Chat:
             f"The model said {shortened(said)} about {shortened(text)}, which is none of the labels "
             f"({', '.join(self._labels)}); say in --prompt what to answer."
         )
+
+
+def _said(text: str) -> str:
+    return "1: {}\n2: {}".format(*sides(text)) if is_pair(text) else text
 
 
 def _begins(word: str, start: str) -> bool:

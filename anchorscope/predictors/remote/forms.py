@@ -24,7 +24,8 @@ import numpy as np
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.predictors.remote.chat import Chat
 from anchorscope.predictors.remote.options import RemoteOptions
-from anchorscope.predictors.remote.template import at_path, filled, read_template, steps, takes_many
+from anchorscope.predictors.remote.template import FIRST, at_path, filled, read_template, steps, takes_many
+from anchorscope.text.pairs import is_pair, sides
 
 MANY = 16
 """Texts a request, where the form takes several and nobody says how many."""
@@ -34,11 +35,12 @@ class Form(Protocol):
     """One way of asking: ``at_once`` texts a request, whose body is JSON, or text where it is a string.
 
     ``expected`` says what an answer looks like, for errors. ``rows`` raises a LookupError, TypeError or ValueError
-    where an answer does not.
+    where an answer does not. Of a pair of texts it sends both sides, if it ``reads_pairs``.
     """
 
     at_once: int
     expected: str
+    reads_pairs: bool
 
     def body(self, texts: Sequence[str]) -> Any:
         """What is sent."""
@@ -53,6 +55,7 @@ class HuggingFace:
     """The Hugging Face inference API, task text-classification: one text a request."""
 
     reads = ()
+    reads_pairs = True
     at_once = 1
     expected = '[[{"label": "good", "score": 0.9}, …]]'
 
@@ -61,7 +64,8 @@ class HuggingFace:
 
     def body(self, texts: Sequence[str]) -> Any:
         """All labels with their scores are asked for, not the best alone."""
-        return {"inputs": texts[0], "parameters": {"top_k": 100}}
+        inputs = dict(zip(("text", "text_pair"), sides(texts[0]))) if is_pair(texts[0]) else texts[0]
+        return {"inputs": inputs, "parameters": {"top_k": 100}}
 
     def rows(self, answer: Any, texts: Sequence[str]) -> list[Any]:
         """One list of scored labels, which may lie in a list of its own."""
@@ -73,6 +77,7 @@ class KServe:
     """The open inference protocol (v2), as KServe, Triton and MLServer speak it."""
 
     reads = ("api_input",)
+    reads_pairs = False
     expected = '{"outputs": [{"shape": [texts, labels], "data": […]}]}'
 
     def __init__(self, options: RemoteOptions, labels: Sequence[str] | None) -> None:
@@ -99,6 +104,7 @@ class TorchServe:
     """TorchServe's inference API, as its handler for text classification reads and answers: one text a request."""
 
     reads = ()
+    reads_pairs = False
     at_once = 1
     expected = '{"good": 0.9, "bad": 0.1}'
 
@@ -120,6 +126,7 @@ class MLflow:
     """The scoring server of MLflow: predictions of a model that takes texts."""
 
     reads = ()
+    reads_pairs = False
     expected = '{"predictions": [[0.1, 0.9], …]}'
 
     def __init__(self, options: RemoteOptions, labels: Sequence[str] | None) -> None:
@@ -150,6 +157,7 @@ class OwnForm:
         self._path = options.answer
         steps(self._path)
         self._many = takes_many(self._template)
+        self.reads_pairs = FIRST in options.request
         self.at_once = (options.batch_size or MANY) if self._many else 1
         self.expected = f"rows at {self._path}"
 

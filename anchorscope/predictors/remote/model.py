@@ -20,10 +20,12 @@ from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.optional import needed
 from anchorscope.predictors.options import ModelOptions
+from anchorscope.predictors.remote.connection import Connection
 from anchorscope.predictors.remote.forms import Form, make_form
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.predictors.remote.refusals import RemoteFailure, TooLarge, checked_answer, other_schema
 from anchorscope.predictors.remote.traffic import Traffic, close_all
+from anchorscope.text.pairs import is_pair
 from anchorscope.types import Predictor
 
 CALLS_AT_ONCE = 32
@@ -39,7 +41,13 @@ def from_url(url: str, options: ModelOptions) -> Predictor:
     model = RemoteModel(checked_url(url), make_form(remote, labels), remote)
     described = json.dumps([url, model.form.body(["{text}"]), remote.answer], sort_keys=True)
     return FunctionPredictor(
-        model, labels, name=model.where, fingerprint=sha256(described.encode()).hexdigest(), at_once=model.at_once
+        model,
+        labels,
+        name=model.where,
+        fingerprint=sha256(described.encode()).hexdigest(),
+        at_once=model.at_once,
+        learn_from=options.learn_from,
+        head=options.head,
     )
 
 
@@ -60,6 +68,7 @@ class RemoteModel:
         self._clients: dict[int, Any] = {}
         self._certificates: Any = None
         self._has_answered = False
+        self.n_tokens = 0
 
     @property
     def at_once(self) -> int:
@@ -71,6 +80,11 @@ class RemoteModel:
 
     def __call__(self, texts: list[str]) -> list[Any]:
         """A row a text, or the exception with which asking about it failed."""
+        if not self.form.reads_pairs and any(map(is_pair, texts)):
+            raise ModelError(
+                f"{self.where} is asked in a form that sends one text, and these are pairs; write the request "
+                'yourself: --request \'{"premise": "{first}", "hypothesis": "{second}"}\' --answer PATH.'
+            )
         requests = list(batches([*map(well_formed, texts)], self._texts_a_request))
         found = self._traffic.all_answers(requests, self._send)
         rows: list[Any] = []
@@ -83,15 +97,13 @@ class RemoteModel:
         import httpx
 
         secret = os.environ.get(self._options.key_variable)
-        client = self._clients.get(task) or self._connected(task, secret)
         body = self.form.body(texts)
+        is_text = isinstance(body, str)
+        written = body if is_text else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        kind = "text/plain; charset=utf-8" if is_text else "application/json"
         try:
-            if isinstance(body, str):
-                plain = {"content-type": "text/plain; charset=utf-8"}
-                sent = body.encode("utf-8", "replace")
-                asked = client.post(self._url, content=sent, headers=plain)
-            else:
-                asked = client.post(self._url, json=body)
+            client = self._clients.get(task) or self._connected(task, secret)
+            asked = client.post(written.encode("utf-8", "replace"), kind)
             response = await asyncio.wait_for(asked, self._options.timeout)
         except asyncio.TimeoutError:
             raise RemoteFailure(f"no answer within {self._options.timeout:g} seconds") from None
@@ -110,6 +122,7 @@ class RemoteModel:
             if len(texts) > 1:
                 self._texts_a_request = max(1, min(self._texts_a_request, len(texts) // 2))
             raise
+        self.n_tokens += tokens_told(answer)
         try:
             rows = self.form.rows(answer, texts)
         except AnchorscopeError:
@@ -132,9 +145,9 @@ class RemoteModel:
         return RemoteFailure(f"the connection failed ({told})")
 
     def _connected(self, task: int, secret: str | None) -> Any:
-        """A client with the key in its headers, certificates checked.
+        """A connection with the key in its headers.
 
-        Each task has its own, for its one connection: a pool of many looks at all of them for every request.
+        Each task has its own: a pool of many looks at all of them for every request.
         """
         import httpx
 
@@ -145,8 +158,7 @@ class RemoteModel:
             name = self._options.key_header
             headers[name] = f"Bearer {secret}" if name.lower() == "authorization" else secret
         try:
-            # One limit of time for a request, set where it is sent: httpx would set one for each of its steps.
-            client = httpx.AsyncClient(headers=headers, timeout=None, verify=self._certificates)
+            client = Connection(self._url, headers, self._certificates)
         except (UnicodeError, ValueError):
             raise ModelError(
                 f"The key in the environment variable {self._options.key_variable} cannot be sent in a header; "
@@ -156,6 +168,17 @@ class RemoteModel:
             weakref.finalize(self, close_all, self._clients)
         self._clients[task] = client
         return client
+
+
+def tokens_told(answer: Any) -> int:
+    """The tokens that an answer says it took, where it says so as OpenAI does.
+
+    >>> tokens_told({"usage": {"total_tokens": 20}}), tokens_told([{"label": "good"}])
+    (20, 0)
+    """
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    told = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return told if isinstance(told, int) and told > 0 else 0
 
 
 def checked_url(url: str) -> str:

@@ -4,6 +4,8 @@
 {'inputs': ['fine', 'dull'], 'lang': 'en'}
 >>> filled({"prompt": "Is this good? {text}"}, ["fine"])
 {'prompt': 'Is this good? fine'}
+>>> filled({"premise": "{first}", "hypothesis": "{second}"}, ["a cat ␞ a pet"])
+{'premise': 'a cat', 'hypothesis': 'a pet'}
 >>> at_path({"data": [{"p": [0.1, 0.9]}, {"p": [0.8, 0.2]}]}, "data[*].p")
 [[0.1, 0.9], [0.8, 0.2]]
 """
@@ -16,9 +18,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from anchorscope.errors import InputError
+from anchorscope.text.pairs import sides
 
 ALL = "{texts}"
 ONE = "{text}"
+FIRST = "{first}"
+SECOND = "{second}"
+"""Holes for the sides of a pair."""
 
 _STEP = re.compile(r"\[(\*|-?\d+)\]|\.?([^.\[\]]+)")
 
@@ -32,7 +38,7 @@ def read_template(text: str) -> Any:
             f'--request is no JSON ({error}); write it as in --request \'{{"inputs": "{{texts}}"}}\'.'
         ) from error
     written = json.dumps(template, ensure_ascii=False)
-    if f'"{ALL}"' not in written and ONE not in written:
+    if f'"{ALL}"' not in written and not any(hole in written for hole in (ONE, FIRST)):
         raise InputError(
             f'--request has no hole for the texts; put "{ALL}" where the list of them goes, or {ONE} into the string '
             "that holds one."
@@ -50,7 +56,10 @@ def filled(template: Any, texts: Sequence[str]) -> Any:
     if template == ALL:
         return list(texts)
     if isinstance(template, str):
-        return template.replace(ONE, texts[0])
+        if FIRST not in template and SECOND not in template:
+            return template.replace(ONE, texts[0])
+        first, second = sides(texts[0])
+        return second.join(part.replace(FIRST, first) for part in template.split(SECOND))
     if isinstance(template, dict):
         return {name: filled(value, texts) for name, value in template.items()}
     if isinstance(template, list):
