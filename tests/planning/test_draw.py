@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from runs import PLAIN, finish, outcome, predictor, reviews
 
 from anchorscope.backends.named import named_blocks
+from anchorscope.cli import main
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
 from anchorscope.planning.candidates import priorities
 from anchorscope.planning.draw import draw
@@ -121,3 +123,17 @@ def test_a_file_that_workers_cannot_see_is_said(folder: Path, local_ray: ModuleT
             path.rename(path.with_suffix(".gone"))
         with pytest.raises(DocumentsError, match=r"A worker cannot read .*every node sees it"):
             draw(blocks, 5, SETTINGS)
+
+
+def test_the_command_draws(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "drawn_model.py").write_text(
+        "def predict(texts):\n"
+        "    return [{'no': 0.1, 'yes': 0.9} if 'great' in text else {'no': 0.8, 'yes': 0.2} for text in texts]\n"
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    given = ["explain", str(folder), "--draw", "100", "--model", "drawn_model:predict", "--quiet"]
+    assert main([*given, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["documents"]["usable"] == 100
+    assert main([*given, "--label-column", "label"]) == 2
+    assert "leave out --label-column" in capsys.readouterr().err
