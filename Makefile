@@ -49,7 +49,6 @@ ENCODERS ?=
 REAL := $(if $(DATA),--data $(DATA),--tasks rotten-tomatoes demo)
 yardsticks: export OMP_NUM_THREADS := 1
 yardsticks: .venv/test.installed
-	$(BIN)/python -c 'import shapiq' 2>/dev/null || $(BIN)/pip install -q -c constraints.txt shapiq==1.4.1
 	$(BIN)/python -m benchmarks.planting $(REAL)
 	$(if $(ENCODERS),$(BIN)/python -m benchmarks.yardsticks $(REAL) --models small large --encoders $(ENCODERS))
 	$(BIN)/python -m benchmarks.yardsticks $(REAL) --models linear rule planted --roar

@@ -22,14 +22,16 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from anchorscope import registry
 from anchorscope.planning.candidates import check_scripts, choose, find_candidates
 from anchorscope.planning.collection import LazyWords, check_labels
 from anchorscope.sampling.draws import half_masks
 from anchorscope.sampling.engine import SHARED_BLOCK
-from anchorscope.settings import Settings
+from anchorscope.settings import Settings, check_score
 from anchorscope.text.read import Documents
-from anchorscope.types import Perturbator, Predictor, Words
+from anchorscope.types import Perturbator, Predictor, Unit, Words
 
 BATCH = 16
 """Texts that the model and the perturbator are asked about, to measure them."""
@@ -48,6 +50,9 @@ OWN_SECONDS = 20e-6
 """What a sample costs besides model and perturbator: to draw it, to write its text, to count it."""
 
 SIMULATED = 400
+
+LOOKED_AT = 1000
+"""Documents whose calls are counted, where the local score tells them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,7 @@ def estimate(
     price_per_1000: float | None = None,
 ) -> Estimate:
     """What explaining the documents would take; asks the model about one batch."""
+    check_score(settings, predictor)
     check_labels(predictor.labels, settings)
     chosen, _ = choose(documents.documents, settings)
     check_scripts(chosen, settings)
@@ -132,7 +138,9 @@ def estimate(
     words = LazyWords(texts)
     some = words[:BATCH]
     n_samples, n_passes, a_pass = len(candidates.occurrence_term), 0, 0.0
-    if perturbator is not None:
+    if perturbator is None:
+        n_samples = round(n_samples if n_tested == 0 else _calls(predictor, settings, texts, sizes))
+    else:
         fitted = perturbator.fit(words)
         n_words = sum(map(len, some)) / len(some)
         n_samples = round(n_tested * samples_a_document(settings, n_tests=round(sizes.sum() / n_tested)))
@@ -158,7 +166,7 @@ def estimate(
 
 
 def samples_a_document(settings: Settings, *, n_tests: int) -> float:
-    """How many samples the tests of a typical document draw, by simulation; one is that of the empty anchor."""
+    """How many samples the tests of a typical document draw, by simulation; the first is of the empty anchor."""
     chance = np.random.default_rng(0)
     test = settings.anchor_test
     background = chance.choice(BACKGROUND, (SIMULATED, 1))
@@ -173,13 +181,24 @@ def samples_a_document(settings: Settings, *, n_tests: int) -> float:
         samples += np.where(open_, test.look, 0)
         open_ &= (test.decide(agreements, samples, tau) == 0) & (samples < test.max_samples)
     if settings.keep == "own":
-        return float(samples.sum(axis=1).mean())
+        read = samples if settings.tests_empty_anchor else samples[:, 1:]
+        return float(read.sum(axis=1).mean())
     if test.name == "fixed":
         return test.max_samples
     # A token is in half of the shared samples, the empty anchor in all; the last test to close sets the number.
     samples[:, 1:] *= 2
     block = round(SHARED_BLOCK * test.look)
     return float((np.ceil(samples.max(axis=1) / block) * block).mean())
+
+
+def _calls(predictor: Predictor, settings: Settings, texts: Sequence[str], sizes: NDArray[np.int64]) -> float:
+    """Texts for the model where none is perturbed: as many as the local score says of some documents, for all."""
+    score = registry.resolve("score", str(settings.score))(predictor, None, settings)
+    if not score.shares_calls:
+        return float(sizes.sum())
+    tested = np.flatnonzero(sizes)
+    some = [score.calls(Unit(0, texts[number], 0, ((0,),), (1.0,))) for number in tested[:LOOKED_AT].tolist()]
+    return float(np.mean(some)) * len(tested)
 
 
 def _passes(settings: Settings, n_tested: int, n_samples: int, n_words: float, knows_originals: bool) -> float:

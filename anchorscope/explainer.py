@@ -31,6 +31,7 @@ from anchorscope.run import Run
 from anchorscope.settings import (
     NO_PERTURBATOR,
     Settings,
+    check_score,
     needs_perturbator,
     preset,
     preset_for_one_document,
@@ -149,6 +150,7 @@ class Explainer:
         if not tested_positions(text, kinds=kinds):
             raise DocumentsError("The document has no word to test; give a text with words.")
         predictor = self._predictor([text])
+        check_score(settings, predictor)
         words = split(text)
         perturbator = self._perturbator([words], settings)
         if perturbator is not None and not len(perturbator.vocabulary):

@@ -39,7 +39,7 @@ ROOMS = (
     Room("settings", "every choice that a result depends on; the presets", "text sampling scoring"),
     Room(
         "local_scores",
-        "what a term does in a document: occlusion, banzhaf, anchor; within a number of calls",
+        "what a term does in a document: occlusion, banzhaf, shapley, anchor; by libraries; by gradients",
         "text asking sampling settings",
     ),
     Room("planning", "which occurrences to measure next: scan and race", "text asking sampling scoring settings"),
@@ -74,7 +74,8 @@ ROOMS = (
     Room(
         "reproduction",
         "the paper's experiments as one command",
-        "text asking scoring settings journal predictors perturbators embedded_model run demo evaluation",
+        "text asking sampling scoring settings local_scores journal predictors perturbators embedded_model run demo "
+        "evaluation",
     ),
     Room(
         "cli",

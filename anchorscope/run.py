@@ -30,7 +30,7 @@ from anchorscope.asking.answers import answers_in_batches, brief, shortened
 from anchorscope.asking.budget import Budget, CallsSpentError, check_workers
 from anchorscope.asking.devices import is_card
 from anchorscope.asking.retry import Retry, RetryingPredictor
-from anchorscope.backends.named import named_backend
+from anchorscope.backends.named import MakeBackend, named_backend
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
 from anchorscope.journal.database import FILE, reading
@@ -38,7 +38,7 @@ from anchorscope.journal.identity import differences, digest
 from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal, refuse_busy
-from anchorscope.local_scores.metered import MeteredScore
+from anchorscope.local_scores.metered import MeteredScore, refuse_small_budget
 from anchorscope.loop import Clock, Loop, Parts, about
 from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates, priorities
 from anchorscope.planning.collection import Collection, LazyWords, Predictions, check_labels, collect, fit_surrogate
@@ -46,7 +46,7 @@ from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result, is_result
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
-from anchorscope.settings import NO_PERTURBATOR, Settings
+from anchorscope.settings import NO_PERTURBATOR, Settings, check_score
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, SharingBackend, Snapshot
 
@@ -81,7 +81,7 @@ class Run:
         *,
         folder: Path | None = None,
         resume: bool = False,
-        backend: str = "local",
+        backend: str | MakeBackend = "local",
         workers: int | None = None,
         budget: Budget | None = None,
         training_texts: Sequence[str] | None = None,
@@ -96,7 +96,7 @@ class Run:
         self.perturbator = perturbator
         self._settings = settings
         self._aggregation = aggregation(settings.aggregation)
-        self._make_backend = named_backend(backend)
+        self._make_backend = named_backend(backend) if isinstance(backend, str) else backend
         self._workers = workers
         self._budget = budget or Budget()
         self._training_texts = training_texts
@@ -109,6 +109,7 @@ class Run:
         self._n_tokens = 0  # and tokens, where the server tells them
         self._finished = False
         self._unseen: dict[str, int] = {}  # what the model does not read
+        check_score(settings, self._predictor)
         refuse_existing(folder, resume)
         if workers is not None:
             check_workers(workers)
@@ -230,6 +231,8 @@ class Run:
         inside = candidates if is_all else candidates.of(drawn)
         if journal:
             journal.begin({"drawn": len(drawn)})
+        tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
+        self._refuse_small_budget(tested, len(chosen), journal)
         sampled = np.sort(np.argsort(priority[drawn])[:SURROGATE_DOCUMENTS])
         self._n_asked = self._predictor.n_probed + int(known.get("asked", 0))
         self._n_tokens = self._predictor.n_probed_tokens + int(known.get("tokens", 0))
@@ -301,6 +304,15 @@ class Run:
             wanted = max(PROBE, int(self._budget.max_model_calls * PREDICTIONS_SHARE))
         wanted = int(known.get("drawn", wanted))
         return np.sort(np.argsort(priority, kind="stable")[:wanted])
+
+    def _refuse_small_budget(self, texts: Sequence[str], n_predicted: int, journal: Journal | None) -> None:
+        """Refuse a number of calls that ends before the first test; a run that goes on has made some, and kept answers
+        take none."""
+        has_begun = journal is not None and journal.holds_predictions()
+        if has_begun or (self._predictor.kept and self._predictor.kept.is_used):
+            return
+        score = registry.resolve("score", str(self._settings.score))(self._predictor, self.perturbator, self._settings)
+        refuse_small_budget(score, texts, n_predicted, self._budget.max_model_calls)
 
     def _predictions(
         self, chosen: Sequence[Document], sampled: NDArray[np.intp], backend: Backend, journal: Journal | None

@@ -36,10 +36,10 @@ def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--layers", type=int, default=6)
-    parser.add_argument("--width", type=int, default=384)
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--documents", type=int, default=100)
-    parser.add_argument("--calls", type=int, default=800)
+    parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--out", type=Path, help="where to write, instead of docs/data")
     given = parser.parse_args()
     texts = list(reviews(seed=0)[1].texts[: given.documents])

@@ -6,23 +6,34 @@ import copy
 import csv
 import gzip
 import json
+import math
+import tarfile
+from dataclasses import replace
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 
 import numpy as np
 import pytest
 
-from anchorscope.asking.budget import Budget
 from anchorscope.asking.removals import Removals
 from anchorscope.cli import main
 from anchorscope.errors import DocumentsError, InputError, RunFolderError, UnknownNameError
-from anchorscope.perturbators.mask_token import MaskTokenPerturbator
-from anchorscope.reproduction import claims, driver, grid, models, records, rules, tasks
-from anchorscope.reproduction.measure import measure
+from anchorscope.perturbators.corpus import CorpusPerturbator
+from anchorscope.reproduction import claims, driver, grid, models, records, rules, tables, tasks
+from anchorscope.reproduction.agreements import Agreements, KeptProbabilities
+from anchorscope.reproduction.learnt import learnt
+from anchorscope.reproduction.measure import Drawing, Subject, draw, replayed
 from anchorscope.reproduction.page import page, write_page
 from anchorscope.reproduction.records import Key
+from anchorscope.reproduction.remembered import Remembered
+from anchorscope.reproduction.replay import Replay
 from anchorscope.reproduction.summary import Box, Summary
+from anchorscope.run import Run
+from anchorscope.settings import Settings
 from anchorscope.testing import WeightPredictor
+from anchorscope.text.read import read_texts
+from anchorscope.types import Snapshot
+from benchmarks import paper_grid
 
 WEIGHTS = {"great": 2.0, "fine": 1.0, "hand": 1.2, "bad": -2.0, "dull": -1.2, "crisis": -1.0}
 NEUTRAL = ("film", "cast", "the", "plot", "and", "story", "people", "today", "online", "music")
@@ -90,9 +101,9 @@ def test_packed_tables_and_the_documents_that_are_explained(tmp_path: Path) -> N
         file.write("text,label\n" + lines)
     task = tasks.load("amazon", tmp_path)
     explained = task.explained()
-    assert task.stand_in and {len(text) for text, _ in explained} == {
-        len(text) for text, _ in task.test if 20 < len(text) <= 200
-    }
+    assert task.stand_in and {len(text) for text, _ in explained} == {*range(21, 201)}, "of so few rows, all"
+    tested = replace(task, explains_all=False)
+    assert tested.explained() == [(text, label) for text, label in task.test if 20 < len(text) <= 200]
     assert task.explained(5) == explained[:5]
     assert max(len(text) for text, _ in task.explained(longest=100)) <= 100
     assert tasks.load("amazon", tmp_path) == task, "the split is the same every time"
@@ -136,38 +147,45 @@ def test_each_setting_differs_from_its_base_in_what_it_is_named_for() -> None:
     assert [grid.SETTINGS[n].settings(42).delta for n in grid.DELTAS] == [0.1, 0.15, 0.2, 0.35, 0.5, 0.5]
 
 
-# --- one run, measured ---
+# --- one setting, measured ---
 
 
-def a_run(folder: Path, budget: Budget | None = None, setting: str = "unoptimised") -> dict | None:
-    texts = [text for text, _ in sentences(40, seed=3)]
-    settings = grid.SETTINGS[setting].settings(42, top_k=4, round_size=8)
+def a_subject(n: int = 80) -> Subject:
+    texts = [text for text, _ in sentences(n, seed=3)]
     model = WeightPredictor(WEIGHTS)
-    return measure(
-        model,
-        MaskTokenPerturbator(),
-        texts,
-        settings,
-        folder=folder,
+    return Subject(
+        asked=model,
+        remembered=Remembered(model),
+        perturbator=learnt(CorpusPerturbator(top_n=30), texts),
+        texts=texts,
         training=texts,
-        with_aggregations=setting == "unoptimised",
-        budget=budget or Budget(),
+        removals=lambda label: Removals(model, texts, label),
     )
 
 
+def a_drawing(folder: Path, top_n: int = 500, **given) -> Drawing:
+    plain = {"at_once": 1, "deadline": math.inf, "clock": process_time}
+    keep = KeptProbabilities(folder / f"keep{top_n}.npz", {"made": 1})
+    return Drawing(agreements=Agreements(folder / f"{top_n}.npz", {"made": 1}, 1000), keep=keep, **{**plain, **given})
+
+
+def settings_of(name: str, round_size: int = 8) -> Settings:
+    """A setting of the grid, of which no test reads more than 60 samples: what was not decided by then counts, too."""
+    return replace(grid.SETTINGS[name].settings(42, top_k=4, round_size=round_size), max_samples=60)
+
+
 def test_a_record_holds_the_quality_of_what_was_shown(tmp_path: Path) -> None:
-    record = a_run(tmp_path / "work")
-    assert record is not None and not (tmp_path / "work").exists()
-    texts = [text for text, _ in sentences(40, seed=3)]
-    model = WeightPredictor(WEIGHTS)
+    subject = a_subject()
+    record = replayed(subject, settings_of("unoptimised"), a_drawing(tmp_path), with_aggregations=True)
+    model = subject.asked
     for label in model.labels:
         last = record["moments"][-1]["labels"][label]
         assert last["terms"] == record["terms"][label] == record["aggregations"]["pr"][label]["terms"][:4]
-        assert last["aopc"] == pytest.approx(Removals(model, texts, label).aopc(last["terms"]))
+        assert last["aopc"] == pytest.approx(Removals(model, subject.texts, label).aopc(last["terms"]))
         for name in ("sq", "av"):
             whole = record["aggregations"][name][label]
             assert record["over_time"][name][-1]["labels"][label]["terms"] == whole["terms"]
-            assert whole["curve"][-1] == pytest.approx(Removals(model, texts, label).aopc(whole["terms"]))
+            assert whole["curve"][-1] == pytest.approx(Removals(model, subject.texts, label).aopc(whole["terms"]))
         places = [word for word, _ in record["positions"][label]["sq"]]
         for word, place in record["positions"][label]["pr"]:
             assert places[place] == word
@@ -176,15 +194,105 @@ def test_a_record_holds_the_quality_of_what_was_shown(tmp_path: Path) -> None:
     assert record["anchors"]["words"] >= record["anchors"]["of_one_class"] > 0
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_record(tmp_path: Path) -> None:
-    whole = a_run(tmp_path / "whole")
+# --- replays ---
+
+REPLAYED = [name for name in grid.SETTINGS if name != "fast"]
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Agreements of the setting that reads deepest with a fixed threshold, as they come back from the disk."""
+    folder = tmp_path_factory.mktemp("drawn")
+    for name in ("unoptimised", "masking"):
+        drawing = a_drawing(folder, settings_of(name).top_n)
+        draw(a_subject(), settings_of(name, 40), drawing)
+        drawing.agreements.save()
+        drawing.keep.save()
+    return folder
+
+
+def shown_by(subject: Subject, settings: Settings, replay: Replay | None = None) -> list[Snapshot]:
+    """The snapshots of a replay, or of a run of its own."""
+    backend = "local" if replay is None else lambda score, workers: replay
+    run = Run(read_texts(subject.texts), subject.asked, subject.perturbator, settings, backend=backend)
+    return list(run.snapshots())
+
+
+@pytest.mark.parametrize("name", REPLAYED)
+def test_a_replay_is_the_run(drawn: Path, name: str) -> None:
+    """Lists with all their counts after every round, tests, samples and documents: for every setting of the grid."""
+    subject = a_subject()
+    settings = settings_of(name)
+    drawing = a_drawing(drawn, settings.top_n)
+    known = drawing.agreements.spent.drawn
+    replay = Replay(subject.asked, subject.perturbator, settings, drawing.agreements, drawing.keep)
+    shown = (shown_by(subject, settings, replay), shown_by(subject, settings))
+    assert len(shown[0]) == len(shown[1]) > 2
+    for mine, other in zip(*shown):
+        assert {**mine.explanations} == {**other.explanations}
+        counted = [(one.cost.documents, one.cost.tests, one.cost.undecided, one.cost.samples) for one in (mine, other)]
+        assert counted[0] == counted[1]
+    if settings.tau_tilde or name == "masking":
+        return  # a lowered threshold may ask for more than was drawn
+    assert drawing.agreements.spent.drawn == known, "nothing was drawn again"
+
+
+def test_every_aggregation_is_replayed(drawn: Path) -> None:
+    subject = a_subject()
+    for aggregation in grid.AGGREGATIONS:
+        settings = replace(settings_of("unoptimised"), aggregation=aggregation)
+        drawing = a_drawing(drawn)
+        replay = Replay(subject.asked, subject.perturbator, settings, drawing.agreements, drawing.keep)
+        mine = shown_by(subject, settings, replay)[-1]
+        assert mine.explanations == shown_by(subject, settings)[-1].explanations, aggregation
+
+
+def test_drawing_that_was_stopped_goes_on_to_the_same_bits(drawn: Path, tmp_path: Path) -> None:
+    """A clock that runs out after some looks, time and again; and large blocks read deeper, but begin alike."""
+    settings = settings_of("unoptimised", 40)
     parts = 0
-    while (halves := a_run(tmp_path / "halves", Budget(max_model_calls=500))) is None:
-        parts += 1  # each call has a budget of its own, and comes further than the last
-    assert 1 < parts < 20
-    assert whole is not None and halves is not None
-    assert halves["terms"] == whole["terms"] and halves["aggregations"] == whole["aggregations"]
-    assert [m["tests"] for m in halves["moments"]] == [m["tests"] for m in whole["moments"]]
+    while True:
+        drawing = a_drawing(tmp_path, deadline=monotonic() + 0.02)
+        try:
+            draw(a_subject(), settings, drawing)
+            break
+        except models.OutOfTimeError:
+            parts += 1
+        finally:
+            drawing.agreements.save()
+            drawing.keep.save()
+    assert parts > 1
+    whole = a_drawing(drawn)
+    wide = a_drawing(tmp_path / "wide", at_once=4096)
+    draw(a_subject(), settings, wide)
+    rows = np.arange(len(whole.agreements))
+    assert (drawing.agreements.drawn[rows] == whole.agreements.drawn[rows]).all()
+    assert (drawing.agreements.read(rows) == whole.agreements.read(rows)).all()
+    assert wide.agreements.spent.drawn > whole.agreements.spent.drawn
+    n = int(whole.agreements.drawn[rows].min())
+    assert (wide.agreements.read(rows)[:, :n] == whole.agreements.read(rows)[:, :n]).all()
+
+
+def test_agreements_of_something_else_are_refused(drawn: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match="holds samples of another made"):
+        Agreements(drawn / "500.npz", {"made": 2}, 1000)
+    (tmp_path / "broken.npz").write_bytes(b"PK")
+    with pytest.raises(RunFolderError, match="cannot be read"):
+        KeptProbabilities(tmp_path / "broken.npz", {})
+
+
+def test_a_model_is_asked_once_for_a_text() -> None:
+    asked = []
+
+    class Counting(WeightPredictor):
+        def predict(self, texts):
+            asked.extend(texts)
+            return super().predict(texts)
+
+    model = Remembered(Counting(WEIGHTS))
+    first = model.predict(["a great film", "a bad film", "a great film"])
+    again = model.predict(["a bad film", "a great film"])
+    assert sorted(asked) == ["a bad film", "a great film"] and (again == first[[1, 0]]).all()
 
 
 # --- records ---
@@ -293,12 +401,12 @@ def test_rows_are_means_over_seeds(a_pass: Path) -> None:
         for row in summary.setting_rows()
         if (row["task"], row["setting"], row["label"]) == ("corona", "filter", "positive")
     )
-    assert row["seconds"] == pytest.approx(np.mean([run["processor_seconds"] for run in runs]))
-    reference = [stored[Key("corona", "logistic-regression", "stop-rare", s)]["terms"]["positive"] for s in (42, 84)]
+    assert row["seconds"] == pytest.approx(np.mean([run["seconds"] for run in runs]))
+    reference = [stored[Key("corona", "logistic-regression", "unoptimised", s)]["terms"]["positive"] for s in (42, 84)]
     shares = [len({*run["terms"]["positive"]} & {*terms}) / len(terms) for run, terms in zip(runs, reference)]
     assert row["shared"] == pytest.approx(np.mean(shares))
     overlap = len({*reference[0]} & {*reference[1]}) / len(reference[0])
-    assert summary.seed_overlap(Box("corona", "logistic-regression", "positive"), "stop-rare") == overlap
+    assert summary.seed_overlap(Box("corona", "logistic-regression", "positive")) == overlap
 
 
 # --- claims: the verdict follows the records ---
@@ -307,6 +415,8 @@ def test_rows_are_means_over_seeds(a_pass: Path) -> None:
 def altered(a_pass: Path, change) -> Summary:
     stored = copy.deepcopy(records.read(a_pass))
     for key, record in stored.items():
+        if "with_evidence" in record:
+            record["with_evidence"] = dict.fromkeys(record["terms"], 5)
         change(key, record)
     return Summary(stored)
 
@@ -316,7 +426,7 @@ def test_the_verdict_on_time_follows_the_times(a_pass: Path) -> None:
         def change(key: Key, record: dict) -> None:
             record["made"]["perturbator"] = "embedded"
             if key.setting in seconds:
-                record["processor_seconds"] = seconds[key.setting]
+                record["seconds"] = seconds[key.setting]
 
         return change
 
@@ -352,6 +462,31 @@ def test_the_verdict_on_quality_follows_the_quality(a_pass: Path) -> None:
     poor = altered(a_pass, quality({"unoptimised": 0.10, "delta-0.5": 0.06, "stop-rare": 0.1, "masking": 0.05}))
     assert rules.delta(poor)[1] == rules.FAILS and rules.masking(poor)[1] == rules.FAILS
     assert rules.masking(Summary(records.read(a_pass)))[1] == rules.UNTESTABLE, "mask-token proposes nothing"
+
+
+def test_lists_without_evidence_decide_nothing(a_pass: Path) -> None:
+    """One of five words was an anchor: the others stand there in the order of the alphabet."""
+
+    def padded(key: Key, record: dict) -> None:
+        if "with_evidence" in record:
+            record["with_evidence"] = dict.fromkeys(record["terms"], 1)
+
+    findings = {finding.claim.name: finding for finding in claims.judge_all(altered(a_pass, padded))}
+    for name in ("G_pr starts steepest", "Up to 30x", "About 80% of terms shared", "The filter saves 30 to 40%"):
+        assert findings[name].verdict == rules.TOO_SMALL and "in none of 2 boxes" in findings[name].measured
+    assert findings["Anchors appear mostly in one class"].verdict != rules.TOO_SMALL
+
+
+def test_seconds_are_those_to_the_unoptimised_quality(a_pass: Path) -> None:
+    """The optimised run ends at half of the unoptimised AOPC: its own 80% is reached, the other's is not."""
+
+    def worse(key: Key, record: dict) -> None:
+        for moment in record.get("moments", ()):
+            for one in moment["labels"].values():
+                one["aopc"] = {"unoptimised": 0.10, "optimised": 0.05}.get(key.setting, one["aopc"])
+
+    measured, verdict = rules.seconds(altered(a_pass, worse))
+    assert verdict == rules.FAILS and "reached at all in 0" in measured
 
 
 def test_without_records_nothing_is_claimed() -> None:
@@ -432,6 +567,54 @@ def test_the_command_runs_and_draws(data: Path, tmp_path: Path, capsys: pytest.C
     assert "1 runs made, 0 left" in told.err and str(tmp_path / "reproduction.md") in told.out
     assert main(["reproduce", "--draw", "--out", str(tmp_path), "--page", str(tmp_path / "docs" / "page.md")]) == 0
     assert (tmp_path / "docs" / "data" / "page_settings.csv").is_file()
+
+
+def test_the_claims_of_a_readme_are_written_between_its_marks(a_pass: Path, tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n")
+    drawn = ["reproduce", "--draw", "--out", str(a_pass), "--page", str(tmp_path / "page.md"), "--readme", str(readme)]
+    assert main(drawn) == 0
+    text = readme.read_text()
+    assert text.startswith("before") and text.endswith("after\n") and "old" not in text
+    assert text.count("\n| ") == 1 + len(claims.CLAIMS)
+    readme.write_text("nothing here")
+    assert main(drawn) == 2
+
+
+def test_the_readme_has_the_claims_of_the_page() -> None:
+    """``anchorscope reproduce --draw --page docs/reproduction.md --readme README.md`` writes both."""
+    root = Path(__file__).parent.parent
+    table = tables.claims_table(root / "docs" / "data" / "reproduction_claims.csv")
+    assert table in (root / "README.md").read_text(encoding="utf-8")
+    page_text = (root / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    for claim in claims.CLAIMS:
+        assert f"| {claim.name} |" in table and f"| {claim.name} |" in page_text
+
+
+def test_a_process_waits_for_the_encoder_that_another_trains(tmp_path: Path) -> None:
+    """deberta is pretrained by one process; then a task's classifier is trained by one, whatever its seed."""
+    first, other, seed = (
+        paper_grid.Job("deberta", *rest) for rest in (("corona", 42), ("dilemma", 42), ("corona", 84))
+    )
+    assert paper_grid.jobs(["deberta"], ["corona", "dilemma"], [42, 84])[:2] == [first, other]
+    assert paper_grid.may_begin(first, [], tmp_path) and not paper_grid.may_begin(other, [first], tmp_path)
+    (tmp_path / "models" / "deberta-pretrained").mkdir(parents=True)
+    assert paper_grid.may_begin(other, [first], tmp_path) and not paper_grid.may_begin(seed, [first], tmp_path)
+    (tmp_path / "models" / "corona__deberta").mkdir()
+    assert paper_grid.may_begin(seed, [first], tmp_path)
+
+
+def test_what_is_packed_goes_on_elsewhere(a_pass: Path, data: Path, tmp_path: Path) -> None:
+    paper_grid.pack(a_pass, tmp_path / "packed")
+    for archive in (tmp_path / "packed").iterdir():
+        with tarfile.open(archive) as file:
+            file.extractall(tmp_path / "there", filter="data")
+    assert records.read(tmp_path / "there") == records.read(a_pass)
+    (tmp_path / "there" / records.FOLDER / "corona__logistic-regression__filter__42.json").unlink()
+    told: list[str] = []
+    assert driver.reproduce(a_plan(tmp_path / "there", data), told.append).made == 1
+    key = Key("corona", "logistic-regression", "filter", 42)
+    assert records.read(tmp_path / "there")[key]["terms"] == records.read(a_pass)[key]["terms"]
 
 
 @pytest.mark.parametrize(

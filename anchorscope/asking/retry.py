@@ -34,7 +34,14 @@ from anchorscope.asking.budget import Meter
 from anchorscope.asking.kept_answers import KeptAnswers
 from anchorscope.asking.process import called, called_within
 from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError
-from anchorscope.types import BeginningPredictor, LimitedPredictor, Predictor, Spelled
+from anchorscope.types import (
+    BeginningPredictor,
+    Differentiable,
+    DifferentiablePredictor,
+    LimitedPredictor,
+    Predictor,
+    Spelled,
+)
 
 log = logging.getLogger(__name__)
 
@@ -117,6 +124,8 @@ class RetryingPredictor:
         self._columns = Columns()
         if isinstance(predictor, BeginningPredictor) and retry.timeout is None:
             self.begin = partial(self._begin, predictor)
+        if isinstance(predictor, DifferentiablePredictor):
+            self.differentiable = partial(self._differentiable, predictor)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels); in pieces, where one call does not take all texts."""
@@ -227,6 +236,11 @@ class RetryingPredictor:
                 return self._divide(list(texts), error, 1)
 
         return answer
+
+    def _differentiable(self, predictor: DifferentiablePredictor, texts: Sequence[str], passes: int) -> Differentiable:
+        """What gradients are taken of: its passes are counted before they are made, and not made again."""
+        self.meter.pass_on(passes * len(texts))
+        return predictor.differentiable(texts, passes)
 
     def _pause(self, attempt: int, error: ModelError) -> None:
         wait = self._retry.wait(attempt, error.__cause__)

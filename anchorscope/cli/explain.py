@@ -30,7 +30,15 @@ from anchorscope.report.local import local_table
 from anchorscope.report.table import counted
 from anchorscope.result import Result
 from anchorscope.run import is_finished
-from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT, Settings, preset, score_is_graded, score_perturbs
+from anchorscope.settings import (
+    NO_AGGREGATION,
+    ONE_DOCUMENT,
+    Settings,
+    preset,
+    score_is_graded,
+    score_perturbs,
+    score_shares_calls,
+)
 from anchorscope.text.read import Documents
 from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Predictor
@@ -142,6 +150,8 @@ def _settings_of_a_document(given: Mapping[str, Any]) -> Settings:
         return given_settings({**({} if "preset" in given else ONE_DOCUMENT), **given, **NO_AGGREGATION})
     settings = given_settings(given)
     unread = [name for name in OF_A_TEST if name in given]
+    if score_shares_calls(settings):  # then it reads how many
+        unread = [name for name in unread if name != "max_samples"]
     if unread and not score_perturbs(settings):
         raise InputError(f"{_option(unread[0])} belongs to perturbed texts: add --score anchor, or leave it out.")
     return settings

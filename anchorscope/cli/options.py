@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
+from textwrap import wrap
 
 from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
@@ -46,6 +47,10 @@ class Formatter(argparse.HelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=100)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """Names with a hyphen stay whole."""
+        return wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
 

@@ -1,4 +1,4 @@
-"""``anchorscope reproduce``: the paper's experiments, one run after another; pictures, tables and a page of claims."""
+"""``anchorscope reproduce``: the paper's experiments; pictures, tables and a page of claims."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ QUICK: Mapping[str, Any] = {
 """What --quick runs unless told otherwise: minutes on two cores, with the data of the demo."""
 
 DESCRIPTION = (
-    "Run the experiments of the paper, one run after another, and draw its figures and tables. What is "
-    "stored in --out is not run again; a run that was stopped goes on."
+    "Measure the settings of the paper's experiments, and draw its figures and tables. The samples of a task, model "
+    "and seed are drawn once, and kept; every setting is a run that is replayed on them. What is stored in --out is "
+    "not made again; what was stopped goes on."
 )
 
 
@@ -36,9 +37,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--out", type=options.a_path, metavar="DIR", required=True, help="where runs, figures and tables go"
     )
     parser.add_argument("--quick", action="store_true", help="a small pass of everything, in minutes")
+    parser.add_argument(
+        "--serial", action="store_true", help="runs of their own, to be timed by the clock, instead of replays"
+    )
     parser.add_argument("--draw", action="store_true", help="draw what is stored, run nothing")
     parser.add_argument(
         "--page", type=options.a_path, metavar="FILE", help="where to write the page of claims (in --out)"
+    )
+    parser.add_argument(
+        "--readme", type=options.a_path, metavar="FILE", help="where to write the table of claims, between two marks"
     )
     group = parser.add_argument_group("what to run")
     group.add_argument("--data", type=options.a_path, metavar="DIR", help="the folder with the files of the tasks")
@@ -66,6 +73,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     from anchorscope.reproduction import records
     from anchorscope.reproduction.driver import reproduce
     from anchorscope.reproduction.page import write_page
+    from anchorscope.reproduction.tables import claims_table, write_into
 
     out: Path = given["out"]
     if "draw" not in given:
@@ -73,11 +81,16 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
         cannot = f", {len(outcome.left_out)} of them cannot be made here" if outcome.left_out else ""
         say(given, f"{outcome.made} runs made, {outcome.left} left{cannot}.")
     stored = records.read(out)
+    serial = records.read(out, records.SERIAL)
     if not stored:
         raise InputError(f"There is no run in {out} to draw; make some first, without --draw.")
     try:
-        for path in write_page(stored, given.get("page", out / "reproduction.md"), png="page" not in given):
+        page = given.get("page", out / "reproduction.md")
+        for path in write_page(stored, page, serial=serial, png="page" not in given):
             print(path, file=output)
+        if "readme" in given:
+            write_into(given["readme"], claims_table(page.parent / "data" / f"{page.stem}_claims.csv"))
+            print(given["readme"], file=output)
     except MissingPackageError as error:
         if "draw" in given:
             raise
@@ -111,6 +124,7 @@ def plan(given: Mapping[str, Any]) -> Plan:
         perturbator=chosen.get("perturbator", "embedded"),
         workshop=workshop,
         deadline=deadline,
+        serial="serial" in given,
     )
 
 

@@ -44,8 +44,12 @@ class AnchorScore:
     def measure(self, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
         """A row an occurrence; its variance is that of a verdict which goes by the mean of its samples."""
         found, cost = self._engine.measure(units)
-        thresholds = np.array([threshold for unit in units for threshold in unit.thresholds])
-        return replace(found, value=found.anchor.astype(np.float64), variance=_variance(found, thresholds)), cost
+        return as_values(found, np.array([threshold for unit in units for threshold in unit.thresholds])), cost
+
+
+def as_values(found: Measurements, thresholds: np.ndarray) -> Measurements:
+    """Verdicts as values, 1 or 0, with their variance."""
+    return replace(found, value=found.anchor.astype(np.float64), variance=_variance(found, thresholds))
 
 
 def _variance(found: Measurements, thresholds: np.ndarray) -> np.ndarray:

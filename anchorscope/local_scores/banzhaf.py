@@ -5,27 +5,21 @@
 over samples in which every other word is kept with probability 1/2. One block of samples serves all terms of a
 document: each reads the samples that keep it against those that do not. Where the samples are balanced
 (``sampling/draws.py``), what one word does falls out of the difference of any other; so the variance between the
-samples of a block is no measure of how another block would differ. One document in ``REPEATED``, by a hash of its
-text, is measured by a second block, and what the two tell of each other is pooled over all words (``forecasts.py``).
+samples of a block is no measure of how another block would differ, and some documents are measured by a second block
+(``repeats.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import blake2b
 
 import numpy as np
 
+from anchorscope.local_scores.repeats import SECOND, is_repeated
 from anchorscope.sampling.engine import Engine
 from anchorscope.settings import Settings
 from anchorscope.types import Cost, Measurements, Perturbator, Predictor, Unit
-
-REPEATED = 8
-"""One document in so many is measured twice."""
-
-SECOND = 1 << 62
-"""Added to the seed of second measurements."""
 
 
 class BanzhafScore:
@@ -60,8 +54,3 @@ class BanzhafScore:
             found.repeat[rows] = again.value
             cost += replace(more, documents=0, tests=0, undecided=0)
         return found, cost
-
-
-def is_repeated(unit: Unit) -> bool:
-    """Whether a document is measured twice; that depends on its text alone."""
-    return blake2b(unit.text.encode("utf-8", "surrogatepass"), digest_size=2).digest()[0] % REPEATED == 0

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from anchorscope.asking.answers import answers_in_batches
 from anchorscope.asking.budget import CallsSpentError
 from anchorscope.asking.retry import RetryingPredictor
+from anchorscope.errors import InputError
 from anchorscope.types import Cost, LocalScore, Measurements, Unit
 
 GROUPS = 8
@@ -96,6 +97,24 @@ class MeteredScore:
             a_unit = max(1.0, total.predictor_texts / start)
             size = max(1, int((max_calls - total.predictor_texts) / (GROUPS * a_unit)))
         return Measurements.join(parts), total
+
+
+def refuse_small_budget(score: LocalScore, texts: Sequence[str], n_predicted: int, max_calls: float) -> None:
+    """Refuse a number of calls that does not suffice for so many predictions and for one test in any of the texts."""
+    if not isfinite(max_calls) or not texts:
+        return
+    # The shortest text is the cheapest, as a rule: others are looked at only where it does not fit.
+    least = inf
+    for text in sorted(texts, key=len):
+        cost = score.calls(Unit(0, text, 0, ((0,),), (1.0,)))
+        least = min(least, cost if isfinite(cost) else 1.0)
+        if n_predicted + least <= max_calls:
+            return
+    raise InputError(
+        f"--max-model-calls {max_calls:g} is too small for one test by --score {score.name}, which takes {least:,.0f} "
+        f"after the predictions of {n_predicted:,} documents: allow more calls, or explain fewer documents with "
+        "--sample-documents."
+    )
 
 
 def affordable(score: LocalScore, units: Sequence[Unit], max_calls: float) -> Sequence[Unit]:

@@ -87,9 +87,37 @@ class CorpusPerturbator:
 
     def propose(self, texts: Sequence[Words], masks: Sequence[NDArray[np.bool_]]) -> Proposals:
         """Proposals for every True of every mask, each word at most once a row, in the order of the vocabulary."""
+        return self._between(*self._neighbours(texts, masks))
+
+    def draw(
+        self,
+        texts: Sequence[Words],
+        masks: Sequence[NDArray[np.bool_]],
+        rows: NDArray[np.intp],
+        chances: NDArray[np.float64],
+    ) -> NDArray[np.int32]:
+        """The words at which the cumulated probabilities of the asked rows of ``propose`` pass the chances.
+
+        What is proposed depends on the two neighbours alone, and most masks have neighbours that others have, too: each
+        pair of them is looked up once.
+        """
+        left, right = self._neighbours(texts, masks)
+        n_contexts = self._unknown + 1
+        pairs, number = np.unique((left * n_contexts + right)[rows], return_inverse=True)
+        proposals = self._between(*np.divmod(pairs, n_contexts))
+        cumulated = np.cumsum(proposals.probabilities, axis=1, dtype=np.float64)
+        drawn = np.empty(len(rows), np.int32)
+        order = np.argsort(number, kind="stable")
+        ends = np.cumsum(np.bincount(number, minlength=len(pairs)))
+        for pair, mine in enumerate(np.split(order, ends[:-1])):
+            passed = np.searchsorted(cumulated[pair], chances[mine] * cumulated[pair, -1], side="right")
+            drawn[mine] = proposals.words[pair, passed]
+        return drawn
+
+    def _between(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Proposals:
+        """What stands between two neighbours, a row a pair."""
         if not self.vocabulary:
             raise InputError("The corpus perturbator has seen no documents yet; call fit(texts) before propose.")
-        left, right = self._neighbours(texts, masks)
         words_after, shares_after, unsaid_after = self._after.look_up(left)
         words_before, shares_before, unsaid_before = self._before.look_up(right)
         words, shares = self._anywhere

@@ -22,7 +22,7 @@ from anchorscope.scoring.placebo import fit as fit_placebo
 from anchorscope.scoring.surrogate import Surrogate, fit
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
-from anchorscope.text.cut import ranges
+from anchorscope.text.cut import distinct, ranges
 from anchorscope.text.rule import words_in
 from anchorscope.text.words import split
 from anchorscope.types import EMPTY, Document, Positions, Predictor, Unit, Words
@@ -100,8 +100,8 @@ class Collection(Candidates):
 
         Document, term and ordinal name an occurrence without giving away where it stands.
         """
-        real = np.unique(occurrences[occurrences >= 0])
-        there = self.occurrences_in(np.unique(self.occurrence_document[real]).astype(np.intp))
+        real = distinct(occurrences[occurrences >= 0])
+        there = self.occurrences_in(distinct(self.occurrence_document[real]))
         place = self.occurrence_document[there].astype(np.int64) * len(self.terms) + self.occurrence_term[there]
         order = np.argsort(place, kind="stable")
         # In that order equal (document, term) stand together: the ordinal is the distance from the first of them.
@@ -250,7 +250,7 @@ def fit_surrogate(
     number[sampled] = np.arange(len(sampled))
     holder = number[candidates.occurrence_document]
     chosen = holder >= 0
-    pair = np.unique(holder[chosen] * len(candidates.terms) + candidates.occurrence_term[chosen])
+    pair = distinct(holder[chosen] * len(candidates.terms) + candidates.occurrence_term[chosen])
     document, term = np.divmod(pair, len(candidates.terms))
     return fit(document, term, rows, _folds(priority)[sampled], len(candidates.terms))
 

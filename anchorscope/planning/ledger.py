@@ -31,6 +31,7 @@ class Ledger:
         self._strategy = strategy
         self._rule = rule
         self._counted: list[Counted] = []
+        self._examples: dict[tuple[int, int, bool], tuple[dict[int, int], int]] = {}  # and of how many rounds
 
     def n_visited(self) -> NDArray[np.int64]:
         """The documents of each label whose empty anchor was tested, (labels,)."""
@@ -73,15 +74,17 @@ class Ledger:
 
     def examples(self, label: int, term: int, anchor: bool) -> list[tuple[int, int]]:
         """The first documents in which the term was found to be an anchor, or none, and the occurrence in each."""
-        found: dict[int, int] = {}
-        for part in self._counted:
+        # What was read of earlier rounds is remembered: a list is shown after every round, and changes little.
+        found, n_read = self._examples.get((label, term, anchor), ({}, 0))
+        while n_read < len(self._counted) and len(found) < EXAMPLES:
+            part = self._counted[n_read]
             wanted = (self._collection.occurrence_term[part.occurrences] == term) & (part.anchor == anchor)
             for occurrence in part.occurrences[wanted].tolist():
                 document = int(self._collection.occurrence_document[occurrence])
-                if self._collection.predictions.labels[document] == label:
+                if self._collection.predictions.labels[document] == label and len(found) < EXAMPLES:
                     found.setdefault(document, occurrence)
-                if len(found) == EXAMPLES:
-                    return list(found.items())
+            n_read += 1
+        self._examples[label, term, anchor] = found, n_read
         return list(found.items())
 
     def extremes(self, label: int, term: int) -> list[tuple[int, int]]:

@@ -44,6 +44,7 @@ from anchorscope.scoring.forecasts import (
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings
+from anchorscope.text.cut import distinct
 
 Numbers = NDArray[np.int64]
 
@@ -75,7 +76,6 @@ class Race:
         self._aggregation: Aggregation = aggregation(settings.aggregation)
         score = registry.resolve("score", str(settings.score))
         self._serves_all = score.shares_calls
-        self._tests_anchors = score.tests_anchors
         self._known = collection.tally
         self._label_of = collection.predictions.labels
         order = np.argsort(collection.priority, kind="stable")
@@ -116,7 +116,7 @@ class Race:
         n_terms = len(self._collection.terms)
         terms = self._collection.occurrence_term[occurrences]
         # The (label, term) pairs that were measured now: only their prefixes can have grown.
-        self._changed = np.divmod(np.unique(labels * n_terms + terms), n_terms)
+        self._changed = np.divmod(distinct(labels * n_terms + terms), n_terms)
         passed = [self._extend(label, self._changed[1][self._changed[0] == label]) for label in range(len(self._start))]
         self._n_rounds += 1
         self._forecasts = self._look()
@@ -261,7 +261,7 @@ class Race:
         self._visited[chosen] = True
         for document in chosen:
             here = self._collection.occurrences_of(document)
-            first = [EMPTY_ANCHOR] if self._tests_anchors else []
+            first = [EMPTY_ANCHOR] if self._settings.tests_empty_anchor else []
             yield document, np.concatenate([np.array(first, np.int64), np.arange(here.start, here.stop)])
 
     def _next_documents(self, label: int, quota: int) -> list[int]:

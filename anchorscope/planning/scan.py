@@ -20,7 +20,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope import registry
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round
 from anchorscope.sampling.draws import uniforms
@@ -48,7 +47,6 @@ class Scan:
         self._cursor = 0
         self._handed_out = np.zeros(len(collection.occurrence_term), bool)
         self._visited = np.zeros(len(collection.documents), bool)
-        self._tests_anchors = registry.resolve("score", str(settings.score)).tests_anchors
         self._sums = RunningSums.zero(collection.tally.documents)
         self._n_rounds = 0
 
@@ -162,7 +160,7 @@ class Scan:
         return self._round(parts, tally, skips)
 
     def _round(self, parts: Iterable[tuple[int, NDArray[np.intp]]], tally: Tally, skips: NDArray[np.int64]) -> Round:
-        """The given occurrences of some documents, and the empty anchor of each that was not visited yet."""
+        """The given occurrences of some documents; where it is read, the empty anchor of each not visited yet."""
         thresholds = self._thresholds(tally)
         tau = self._settings.tau
 
@@ -175,7 +173,7 @@ class Scan:
 
     def _with_empty_anchor(self, part: tuple[int, NDArray[np.intp]]) -> tuple[int, NDArray[np.int64]]:
         document, occurrences = part
-        first = [] if self._visited[document] or not self._tests_anchors else [EMPTY_ANCHOR]
+        first = [EMPTY_ANCHOR] if self._settings.tests_empty_anchor and not self._visited[document] else []
         self._visited[document] = True
         self._handed_out[occurrences] = True
         return document, np.concatenate([np.array(first, np.int64), occurrences])

@@ -195,7 +195,8 @@ class Reach:
     """How far into a text a model reads whose tokenizer cuts it at the longest input."""
 
     def __init__(self, tokenizer: Any, truncation: Mapping[str, Any]) -> None:
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
+        self.truncation = truncation
         self._limit = truncation.get("max_length") if truncation.get("truncation") else None
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.int64]:
@@ -209,10 +210,10 @@ class Reach:
         return found
 
     def _seen(self, text: str, limit: int) -> tuple[int, int]:
-        is_fast = self._tokenizer.is_fast
+        is_fast = self.tokenizer.is_fast
         if is_pair(text):  # cut on both sides, and what is read is no stretch: words beyond are found to do nothing
             return 0, len(text)
-        cut = self._tokenizer(text, truncation=True, max_length=limit, return_offsets_mapping=is_fast)
+        cut = self.tokenizer(text, truncation=True, max_length=limit, return_offsets_mapping=is_fast)
         if len(cut["input_ids"]) < limit:
             return 0, len(text)
         if is_fast:
@@ -222,12 +223,12 @@ class Reach:
 
     def _by_halving(self, text: str, limit: int) -> tuple[int, int]:
         """The same of a tokenizer that does not say where its pieces are from: the longest part that still fits."""
-        at_end = self._tokenizer.truncation_side == "left"
+        at_end = self.tokenizer.truncation_side == "left"
         fits, too_long = 0, len(text) + 1
         while too_long - fits > 1:
             middle = (fits + too_long) // 2
             part = text[len(text) - middle :] if at_end else text[:middle]
-            if len(self._tokenizer(part, truncation=False, verbose=False)["input_ids"]) <= limit:
+            if len(self.tokenizer(part, truncation=False, verbose=False)["input_ids"]) <= limit:
                 fits = middle
             else:
                 too_long = middle

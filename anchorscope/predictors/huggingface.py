@@ -27,15 +27,16 @@ from numpy.typing import NDArray
 from anchorscope.asking.answers import answered
 from anchorscope.asking.devices import answering, checked_device, is_card, on_device, to_device
 from anchorscope.asking.model_folder import load
+from anchorscope.asking.optional import needed
 from anchorscope.errors import InputError, ModelFileError
+from anchorscope.predictors.embedded_texts import embedded_texts
 from anchorscope.predictors.encoding import Batch, Reach, batches, encoder, well_formed
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
-from anchorscope.predictors.optional import needed
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.text.pairs import is_pair, sides
-from anchorscope.types import Spelled
+from anchorscope.types import Differentiable, Spelled
 
 BATCH_SIZE = 32
 """Texts in a batch: about where a CPU is fastest."""
@@ -134,6 +135,10 @@ class HuggingFacePredictor:
     def visible(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
         return self._reach(texts)
+
+    def differentiable(self, texts: Sequence[str], passes: int) -> Differentiable:
+        """What gradients of the probabilities by the pieces of some texts are taken of."""
+        return embedded_texts(self.model, self._reach.tokenizer, self._reach.truncation, texts, self.device)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[Batch]:
         """The inputs of all texts; for a card, the next ones are cut while it works."""

@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.answers import TOLERANCE, answered, batches, brief
+from anchorscope.asking.optional import needed
 from anchorscope.errors import ModelError, ModelFileError
 from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
-from anchorscope.predictors.optional import needed
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.text.pairs import as_read
 

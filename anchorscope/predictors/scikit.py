@@ -34,11 +34,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.answers import Columns, answered, brief, one_hot
+from anchorscope.asking.optional import needed
 from anchorscope.errors import InputError, ModelError, ModelFileError
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
-from anchorscope.predictors.optional import needed
 from anchorscope.text.pairs import as_read, is_pair, sides
 
 log = logging.getLogger(__name__)

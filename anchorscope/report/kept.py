@@ -52,11 +52,8 @@ class Kept:
     def aggregations(self) -> list[Aggregation]:
         """Those that what was measured can feed; the run's own comes first."""
         every = [aggregation(name) for name in registry.names("aggregation")]
-        return sorted(filter(self._feeds, every), key=lambda one: (one.name != self.settings.aggregation, one.name))
-
-    def _feeds(self, one: Aggregation) -> bool:
-        """Values need a graded score, verdicts one that tests anchors."""
-        return {"values": self.score.is_graded, "verdicts": self.score.tests_anchors, "counts": True}[one.reads]
+        fed = [one for one in every if one.takes(self.score)]
+        return sorted(fed, key=lambda one: (one.name != self.settings.aggregation, one.name))
 
     def shown(self, one: Aggregation) -> Shown:
         """What the explanation of every label is read from, under an aggregation."""

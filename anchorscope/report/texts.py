@@ -60,7 +60,9 @@ def documents(kept: Kept) -> list[dict[str, Any]]:
                 "confidence": confidence,
                 "text": shown,
                 "cut": len(text) > len(shown),
-                "robust": bool(rows["anchor"][:1].any()) if kept.score.tests_anchors else None,
+                "robust": bool(rows["anchor"][rows["term"] < 0].any())
+                if kept.run.settings.tests_empty_anchor
+                else None,
                 "n_words": sum(map(len, positions[number].values())),
                 "words": _marks(kept, rows, positions[number], text, len(shown)),
             }

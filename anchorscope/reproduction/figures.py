@@ -19,7 +19,7 @@ import numpy as np
 
 from anchorscope.errors import MissingPackageError
 from anchorscope.reproduction import grid
-from anchorscope.reproduction.summary import Box, Summary, seconds_of
+from anchorscope.reproduction.summary import UNOPTIMISED, Box, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,9 +119,8 @@ def _over_time(settings: Sequence[str], what: str) -> Draw:
                 seconds, middle, spread = (np.array([row[n] for row in rows]) for n in ("seconds", what, f"{what}_sd"))
                 _band(axes, seconds, middle, spread, setting, colour)
                 some = True
-        reference = grid.reference_of(settings[-1])
-        if what == "shared" and some and (overlap := summary.seed_overlap(box, reference)) is not None:
-            axes.axhline(overlap, color="#555555", linestyle=":", label=f"two seeds of {reference}")
+        if what == "shared" and some and (overlap := summary.seed_overlap(box)) is not None:
+            axes.axhline(overlap, color="#555555", linestyle=":", label=f"two seeds of {UNOPTIMISED}")
         _logarithmic(axes)
         axes.set_xlabel("seconds", fontsize=8)
         axes.set_ylabel("AOPC$^{20}$" if what == "aopc" else "shared terms", fontsize=8)
@@ -146,7 +145,7 @@ def _intro(axes: Axes, summary: Summary, box: Box) -> bool:
 
 def _lengths(axes: Axes, summary: Summary, box: Box) -> bool:
     points = [
-        (bound, seconds_of(run) / run["n_documents"])
+        (bound, run["seconds"] / run["n_documents"])
         for setting, bound in grid.LENGTHS.items()
         for run in summary.runs(box.task, box.model, setting)
     ]

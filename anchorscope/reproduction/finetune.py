@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from anchorscope.asking.devices import is_card
-from anchorscope.predictors.optional import needed
+from anchorscope.asking.optional import needed
 from anchorscope.reproduction.tasks import Pairs
 
 BATCH = 32

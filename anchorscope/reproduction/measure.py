@@ -1,36 +1,37 @@
-"""One run, measured: its cost, its words and their quality over time, and all aggregations of its tally.
+"""One setting, measured: its cost, its words and their quality over time, and all aggregations of its tally.
 
-The run keeps a journal in a folder, so that one that is stopped goes on where it was. Times are the run's own clock at
-the end of a round; quality is scored when it is over, off the clock. What every round knew is counted again from
-the journal's verdicts where other aggregations are asked for, which needs no further model call.
+A setting of the paper is a replay (``replay.py``): the run itself, on samples that are drawn once for all settings.
+What it takes is counted: its own time (planning, reading tests, counting), and its samples and the words whose keep
+probabilities it asks for at what one of each took when they were drawn. A run of its own (``real``) is timed by the
+clock. Quality is scored off the clock. What every round knew is counted again from the journal's verdicts where other
+aggregations are asked for, which needs no further model call.
 """
 
 from __future__ import annotations
 
 import platform
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from time import process_time
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.removals import Removals
-from anchorscope.errors import RunFolderError
-from anchorscope.evaluation.anytime import Moment, moments_of
-from anchorscope.journal.database import FILE
+from anchorscope.evaluation.anytime import Moment
 from anchorscope.journal.reader import RunReader
+from anchorscope.reproduction.agreements import Agreements, KeptProbabilities
 from anchorscope.reproduction.grid import AGGREGATIONS, TOP_K
+from anchorscope.reproduction.replay import Replay
 from anchorscope.run import Run
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import Settings
 from anchorscope.text.read import read_texts
-from anchorscope.types import Cost, Perturbator, Predictor
+from anchorscope.types import Perturbator, Predictor, Snapshot
 
 MOMENTS = 16
 """So many moments of a run are kept, spread over its rounds."""
@@ -39,63 +40,152 @@ FEATURED = 30
 """Terms kept of the full lists of G_pr and G_sq, each with its position in the other."""
 
 
-def measure(
-    predictor: Predictor,
-    perturbator: Perturbator,
-    texts: Sequence[str],
-    settings: Settings,
-    *,
-    folder: Path,
-    training: Sequence[str],
-    with_aggregations: bool,
-    budget: Budget,
-) -> dict[str, Any] | None:
-    """The record of a run; None if the budget ended it (the same call goes on with it)."""
-    before = _spent(folder)
-    longer = Budget(budget.max_seconds + before.seconds, budget.max_model_calls + before.predictor_texts)
-    documents = read_texts(texts)
-    run = Run(
-        documents, predictor, perturbator, settings, folder=folder, resume=True, budget=longer, training_texts=training
-    )
-    start = process_time()
-    *_, last = run.snapshots()
-    processor = process_time() - start
-    if not last.settled and last.tests_planned:
-        return None
-    with closing(RunReader(folder)) as finished:
-        moments = moments_of(finished.moments())
-        tally = finished.tally()
-        candidates = finished.terms
-    labels = [label for label, explanation in last.explanations.items() if explanation.terms]
-    removals = {label: Removals(predictor, texts, label) for label in labels}
-    kept = _thinned(moments)
-    record = {
-        "settings": settings.to_dict(),
-        "documents": {label: last[label].documents for label in labels},
-        "characters": float(np.mean([len(text) for text in texts])),
-        "seconds": moments[-1].seconds,
-        "processor_seconds": None if before.tests else processor,
-        "cost": asdict(last.cost),
-        "moments": _scored(kept, removals),
-        "terms": {label: [term.term for term in last[label].terms] for label in labels},
-        "anchors": _anchors(tally, labels, predictor.labels),
-        "machine": {"processor": platform.processor() or platform.machine(), "python": platform.python_version()},
-    }
-    if with_aggregations:
-        record |= _of_aggregations(folder, moments, tally, candidates, predictor.labels, removals, settings)
-    shutil.rmtree(folder)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """Where samples come from: what is kept of them, how many texts a device takes at once, until when, by which
+    clock."""
+
+    agreements: Agreements
+    keep: KeptProbabilities
+    at_once: int
+    deadline: float
+    clock: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is explained, and by whom: ``asked`` answers the samples, ``remembered`` the same and what it was asked
+    before."""
+
+    asked: Predictor
+    remembered: Predictor
+    perturbator: Perturbator
+    texts: Sequence[str]
+    training: Sequence[str]
+    removals: Callable[[str], Removals]
+
+
+def replayed(subject: Subject, settings: Settings, drawing: Drawing, *, with_aggregations: bool) -> dict[str, Any]:
+    """The record of a setting, read from samples that are kept, and drawn where they are not."""
+    replay = _replay(subject, settings, drawing)
+    with TemporaryDirectory(prefix="anchorscope-") as scratch:
+        folder = Path(scratch) / "run" if with_aggregations else None
+        start = drawing.clock()
+        shown = []
+        for snapshot in _run(subject, settings, replay, folder).snapshots():
+            own = drawing.clock() - start - replay.drawing
+            shown.append(replace(snapshot, cost=replace(snapshot.cost, seconds=own)))
+        in_time = _timed(shown, drawing)
+        record = _record(in_time, subject, settings)
+        record["each"] = {"sample": drawing.agreements.spent.each(), "word": drawing.keep.spent.each()}
+        if folder is not None:
+            record |= _of_journal(folder, _moments(in_time), subject, settings, list(record["terms"]))
     return record
 
 
-def _spent(folder: Path) -> Cost:
-    """What a run that was stopped has taken: a budget counts from there."""
-    if not (folder / FILE).is_file():
-        return Cost()
-    try:
-        with closing(RunReader(folder)) as stopped:
-            return sum(stopped.closed_rounds().values(), Cost())
-    except RunFolderError:  # it did not come to its first test
-        return Cost()
+def _replay(subject: Subject, settings: Settings, drawing: Drawing) -> Replay:
+    return Replay(
+        subject.asked,
+        subject.perturbator,
+        settings,
+        drawing.agreements,
+        drawing.keep,
+        at_once=drawing.at_once,
+        deadline=drawing.deadline,
+        clock=drawing.clock,
+    )
+
+
+def _run(subject: Subject, settings: Settings, replay: Replay, folder: Path | None) -> Run:
+    return Run(
+        read_texts(subject.texts),
+        subject.remembered,
+        subject.perturbator,
+        settings,
+        folder=folder,
+        backend=lambda score, workers: replay,
+        training_texts=subject.training,
+    )
+
+
+def draw(subject: Subject, settings: Settings, drawing: Drawing) -> None:
+    """Draw the samples that a setting reads, and show nothing of it."""
+    for _ in _run(subject, settings, _replay(subject, settings, drawing), None).snapshots():
+        pass
+
+
+def real(subject: Subject, settings: Settings, budget: Budget) -> dict[str, Any] | None:
+    """The record of a run of its own, by the clock; None if the budget ended it."""
+    run = Run(
+        read_texts(subject.texts),
+        subject.asked,
+        subject.perturbator,
+        settings,
+        budget=budget,
+        training_texts=subject.training,
+    )
+    shown = list(run.snapshots())
+    last = shown[-1]
+    if not last.settled and last.tests_planned:
+        return None
+    return _record(shown, subject, settings)
+
+
+def _timed(shown: Sequence[Snapshot], drawing: Drawing) -> list[Snapshot]:
+    """The same snapshots, the seconds being those of a run that draws its samples itself."""
+    sample = drawing.agreements.spent.each()
+    word = drawing.keep.spent.each()
+    timed = []
+    for snapshot in shown:
+        cost = snapshot.cost
+        n_words = cost.perturbator_passes - cost.samples
+        seconds = cost.seconds + sample * cost.samples + word * n_words
+        timed.append(replace(snapshot, cost=replace(cost, seconds=seconds)))
+    return timed
+
+
+def _record(shown: Sequence[Snapshot], subject: Subject, settings: Settings) -> dict[str, Any]:
+    """What a run showed, with its quality at some of its moments."""
+    last = shown[-1]
+    labels = [label for label, explanation in last.explanations.items() if explanation.terms]
+    removals = {label: subject.removals(label) for label in labels}
+    moments = _moments(shown)
+    return {
+        "settings": settings.to_dict(),
+        "documents": {label: last[label].documents for label in labels},
+        "characters": float(np.mean([len(text) for text in subject.texts])),
+        "seconds": moments[-1].seconds,
+        "cost": asdict(last.cost),
+        "moments": _scored(_thinned(moments), removals),
+        "terms": {label: [term.term for term in last[label].terms] for label in labels},
+        "with_evidence": {label: sum(term.driver for term in last[label].terms) for label in labels},
+        "machine": {"processor": platform.processor() or platform.machine(), "python": platform.python_version()},
+    }
+
+
+def _moments(shown: Sequence[Snapshot]) -> list[Moment]:
+    """What was shown after each round; before the first there is nothing to show, the last is shown twice."""
+    return [
+        Moment(
+            snapshot.cost.seconds,
+            snapshot.cost.tests,
+            {label: tuple(term.term for term in one.terms) for label, one in snapshot.explanations.items()},
+        )
+        for snapshot in shown[1:-1]
+    ]
+
+
+def _of_journal(
+    folder: Path, moments: Sequence[Moment], subject: Subject, settings: Settings, labels: Sequence[str]
+) -> dict[str, Any]:
+    """What every aggregation makes of the tally of a run, and how many words are anchors."""
+    with closing(RunReader(folder)) as finished:
+        tally = finished.tally()
+        candidates = finished.terms
+    all_labels = subject.asked.labels
+    removals = {label: subject.removals(label) for label in labels}
+    found = {"anchors": _anchors(tally, labels, all_labels)}
+    return found | _of_aggregations(folder, moments, tally, candidates, all_labels, removals, settings)
 
 
 def _thinned(moments: Sequence[Moment]) -> list[Moment]:

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from anchorscope.asking.optional import needed
 from anchorscope.errors import DocumentsError
-from anchorscope.predictors.optional import needed
 from anchorscope.reproduction.finetune import quiet
 from anchorscope.reproduction.models import OutOfTimeError
 

@@ -16,8 +16,10 @@ from typing import Any
 
 from anchorscope.errors import RunFolderError
 
-SCHEMA = 1
+SCHEMA = 2
 FOLDER = "runs"
+SERIAL = "serial"
+"""Where the records of settings are, and those of runs of their own that were made to be timed."""
 
 Record = Mapping[str, Any]
 
@@ -37,9 +39,9 @@ class Key:
         return f"{self.task}__{self.model}__{self.setting}__{self.seed}.json"
 
 
-def write(out: Path, key: Key, record: Record) -> None:
+def write(out: Path, key: Key, record: Record, kind: str = FOLDER) -> None:
     """Store a run's record."""
-    folder = out / FOLDER
+    folder = out / kind
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f"{key.file}.{os.getpid()}.part"
     values = {"schema": SCHEMA, "task": key.task, "model": key.model, "setting": key.setting, "seed": key.seed}
@@ -47,10 +49,10 @@ def write(out: Path, key: Key, record: Record) -> None:
     os.replace(draft, folder / key.file)
 
 
-def read(out: Path) -> dict[Key, Record]:
+def read(out: Path, kind: str = FOLDER) -> dict[Key, Record]:
     """All records of a folder."""
     found = {}
-    for path in sorted((out / FOLDER).glob("*.json")):
+    for path in sorted((out / kind).glob("*.json")):
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
             if values["schema"] != SCHEMA:

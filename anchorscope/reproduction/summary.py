@@ -1,10 +1,10 @@
 """The records of all runs as flat rows: means and spreads over seeds, ready for figures, CSV files and claims.
 
 A *box* is one task, model and label, as the boxes of the paper's figures. Shared terms compare a run's list with the
-final list of its reference of the same seed: the unoptimised run, or stop-rare for what is built on top of it (a list
-without stop words cannot share those of one that has them; ``shared_with_unoptimised`` does so all the same).
-``seed_overlap`` compares two seeds of one setting. Total times on a processor are processor time, on a GPU the clock's;
-curves over time are always the clock's.
+final list of the unoptimised run of the same seed; as a list without stop words cannot share those of one that has
+them, ``shared_with_stop_rare`` compares with that of stop-rare. ``seed_overlap`` compares two seeds of one setting. A
+list has *evidence* if each of its k words was an anchor at least once: the others stand there in the order of the
+alphabet. Times are those of a run that draws its own samples (``measure.py``).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from anchorscope.reproduction import grid, models, tasks
 from anchorscope.reproduction.records import Key, Record, present, select
 
 Row = dict[str, Any]
+
+UNOPTIMISED = "unoptimised"
 
 SENTENCES = ("sentences", "proposals")
 """The records that hold no run but what sentences do."""
@@ -66,11 +68,15 @@ class Summary:
         return found
 
     def boxes_with(self, *settings: str) -> list[Box]:
-        """The boxes that have all of some settings."""
-        return [box for box in self.boxes if all(len(self.final(box, setting)) for setting in settings)]
+        """The boxes that have all of some settings, and evidence in their lists."""
+        return [box for box in self.boxes if all(self.has_evidence(box, setting) for setting in settings)]
+
+    def judged_pairs(self, *settings: str) -> list[tuple[str, str]]:
+        """The tasks and models that have some box with evidence in all of some settings."""
+        return [*dict.fromkeys((box.task, box.model) for box in self.boxes_with(*settings))]
 
     def pairs_with(self, *settings: str) -> list[tuple[str, str]]:
-        """The tasks and models that have runs of all of some settings."""
+        """The tasks and models that have runs of all of some settings, whatever their lists are worth."""
         return [
             (task, model)
             for task in self.tasks
@@ -94,7 +100,12 @@ class Summary:
     ) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The seconds of each run of a setting, or another of its costs, (seeds,)."""
         runs = self.runs(task, model, setting)
-        return np.array([seconds_of(run) if what == "seconds" else run["cost"][what] for run in runs], np.float64)
+        return np.array([run["seconds"] if what == "seconds" else run["cost"][what] for run in runs], np.float64)
+
+    def has_evidence(self, box: Box, setting: str) -> bool:
+        """Whether all words listed by every run of a setting were anchors."""
+        runs = [run for run in self.runs(box.task, box.model, setting) if box.label in run["terms"]]
+        return bool(runs) and all(run["with_evidence"][box.label] >= run["settings"]["top_k"] for run in runs)
 
     def over_time(self, box: Box, setting: str, aggregation: str | None = None) -> list[Row]:
         """Seconds, AOPC^k and shared terms at each moment: means over seeds, and the spread of AOPC^k and sharing."""
@@ -122,16 +133,16 @@ class Summary:
             )
         return rows
 
-    def _shared(self, box: Box, run: Record, terms: Sequence[str], reference: str | None = None) -> float | None:
-        """The share of the terms of a run's reference, of the same seed, that are among some terms."""
-        key = Key(box.task, box.model, reference or grid.reference_of(run["setting"]), run["seed"])
+    def _shared(self, box: Box, run: Record, terms: Sequence[str], reference: str = UNOPTIMISED) -> float | None:
+        """The share of the terms of a reference of the same seed that are among some terms."""
+        key = Key(box.task, box.model, reference, run["seed"])
         if key not in self.records or box.label not in self.records[key]["terms"]:
             return None
         wanted = self.records[key]["terms"][box.label]
         return len({*terms} & {*wanted}) / max(1, len(wanted))
 
-    def shared(self, box: Box, setting: str, reference: str | None = None) -> list[float]:
-        """The share of terms that each run of a setting has in common with its reference of the same seed."""
+    def shared(self, box: Box, setting: str, reference: str = UNOPTIMISED) -> list[float]:
+        """The share of terms that each run of a setting has in common with a reference of the same seed."""
         runs = [r for r in self.runs(box.task, box.model, setting) if box.label in r["terms"]]
         shares = [self._shared(box, run, run["terms"][box.label], reference) for run in runs]
         return [share for share in shares if share is not None]
@@ -162,7 +173,7 @@ class Summary:
                 seconds = self.spent(box.task, box.model, setting)
                 aopc = self.final(box, setting)
                 shared = self.shared(box, setting)
-                wide = self.shared(box, setting, "unoptimised")
+                narrow = self.shared(box, setting, "stop-rare")
                 if not len(aopc):
                     continue
                 yield {
@@ -179,7 +190,8 @@ class Summary:
                     "aopc_sd": _spread(aopc),
                     "drop_of_all": self.final(box, setting, "drop").mean(),
                     "shared": np.mean(shared) if shared else None,
-                    "shared_with_unoptimised": np.mean(wide) if wide else None,
+                    "shared_with_stop_rare": np.mean(narrow) if narrow else None,
+                    "with_evidence": np.mean([r["with_evidence"].get(box.label, 0) for r in runs]),
                     "seed_overlap": self.seed_overlap(box, setting),
                 }
 
@@ -238,12 +250,6 @@ class Summary:
                     for place, (term, other) in enumerate(terms[:k]):
                         where = {"position": place, "position_in_other": other}
                         yield {**vars(box), "aggregation": name, "term": term, **where}
-
-
-def seconds_of(run: Record) -> float:
-    """What a run took: processor time where it ran on the processor in one go, which other programs do not disturb."""
-    known = run.get("processor_seconds") if run["device"] == "cpu" else None
-    return float(run["seconds"] if known is None else known)
 
 
 def _table(rows: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]] | None:

@@ -1,4 +1,8 @@
-"""Every table of the experiments as a CSV file."""
+"""Every table of the experiments as a CSV file; and the table of claims in a README, from the one of them.
+
+The README's table stands between two marks, and is written from the CSV file that lies beside the page, so that a test
+can compare the two.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,17 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from anchorscope.errors import InputError
+from anchorscope.reproduction.claims import judge_all
 from anchorscope.reproduction.summary import Row, Summary
+
+BEGIN = "<!-- claims: written by anchorscope reproduce --draw --readme -->"
+END = "<!-- end of claims -->"
+
+
+def _claim_rows(summary: Summary) -> Iterable[Row]:
+    return [finding.row() for finding in judge_all(summary)]
+
 
 TABLES: Mapping[str, Callable[[Summary], Iterable[Row]]] = {
     "aggregations": Summary.aggregation_rows,
@@ -17,6 +31,7 @@ TABLES: Mapping[str, Callable[[Summary], Iterable[Row]]] = {
     "side_by_side": Summary.side_by_side_rows,
     "positions": Summary.position_rows,
     "accuracy_drop": Summary.sentence_rows,
+    "claims": _claim_rows,
 }
 
 
@@ -34,6 +49,24 @@ def write_all(summary: Summary, folder: Path, *, prefix: str = "") -> list[Path]
                 writer.writerows({column: _rounded(value) for column, value in row.items()} for row in rows)
             written.append(path)
     return written
+
+
+def claims_table(path: Path) -> str:
+    """The claims of a CSV file as a Markdown table, a line each."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    lines = [f"| {row['claim']} | {row['measured']} | {row['verdict']} |".replace("\n", " ") for row in rows]
+    return "\n".join(["| the paper's claim | measured here | |", "|---|---|---|", *lines]) + "\n"
+
+
+def write_into(readme: Path, table: str) -> None:
+    """Put the table between the marks of a README."""
+    text = readme.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise InputError(f"{readme} has no place for the claims; put these two lines there: {BEGIN} and {END}")
+    readme.write_text(f"{before}{BEGIN}\n\n{table}\n{END}{after}", encoding="utf-8")
 
 
 def _rounded(value: Any) -> Any:

@@ -8,7 +8,7 @@ decide are closed. Where the predictor can work by itself, as a GPU does, the ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
@@ -47,6 +47,10 @@ SHARED_BLOCK = 2.4
 
 _Part: TypeAlias = tuple[Sequence[Stream], NDArray[np.bool_], Callable[[], NDArray[np.float64]]]
 """Some streams, the words in their next samples (samples, words of all), and what gives the model's answers."""
+
+
+KeepProbabilities: TypeAlias = MutableMapping[str, NDArray[np.float64]]
+"""The probability of each word of a document to be kept, by its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ class Engine:
             opened = [stream for stream in opened if stream.is_open]
         found = Measurements.join(stream.found for stream in streams)
         cost = Cost(
-            documents=sum(EMPTY in unit.positions for unit in units),
+            documents=self._n_documents(units),
             tests=len(found),
             undecided=int((~found.decided).sum()),
             samples=n_samples,
@@ -113,6 +117,47 @@ class Engine:
             perturbator_passes=session.all_passes,
         )
         return found, cost
+
+    def agreements(
+        self, units: Sequence[Unit], starts: Sequence[int], n: int, keep: KeepProbabilities
+    ) -> tuple[NDArray[np.bool_], Cost]:
+        """Whether each of the n samples from a start on kept the prediction, (occurrences, n): a start a unit.
+
+        The samples are those that ``measure`` reads where every occurrence has its own (keep ``own``). The keep
+        probabilities of documents are read from ``keep`` by text, and added where they are missing.
+        """
+        assert self._sampling.keep == "own" and self._sampling.condition == "kept", "all samples keep the occurrence"
+        session = self._session(keep)
+        streams = []
+        for unit, start in zip(units, starts):
+            for stream in self._own_streams(unit, split(unit.text), session):
+                stream.skip_to(start, n)
+                streams.append(stream)
+        order = np.argsort([stream.n_words() for stream in streams], kind="stable").tolist()
+        parts = list(batches(order, max(1, PREDICTOR_TEXTS // n)))
+        agreed = np.empty((len(streams), n), bool)
+        begun = (self._sampled([streams[i] for i in part], session) for part in parts)
+        for part, (some, _, answer) in zip(parts, _one_ahead(begun)):
+            said = answer().argmax(axis=1).reshape(len(some), n)
+            agreed[part] = said == np.array([stream.unit.label for stream in some])[:, None]
+        cost = Cost(samples=agreed.size, predictor_texts=session.n_texts, perturbator_passes=session.all_passes)
+        return agreed, cost
+
+    def learn_keep(self, texts: Sequence[str], keep: KeepProbabilities) -> int:
+        """Add the keep probabilities of documents, the perturbator being asked about all of them together; its
+        passes."""
+        documents = [split(text) for text in texts]
+        if self._perturbator.knows_originals:
+            found = original_probabilities(self._perturbator, self._lexicon, documents)
+            keep.update(zip(texts, map(keep_probabilities, found)))
+            return sum(map(len, documents))
+        keep.update((text, np.full(len(words), KEEP_AT_MOST)) for text, words in zip(texts, documents))
+        return 0
+
+    def _n_documents(self, units: Sequence[Unit]) -> int:
+        """The documents that are visited for the first time: those with the empty anchor, where it is tested."""
+        with_empty = sum(EMPTY in unit.positions for unit in units)
+        return with_empty or (len(units) if self._sampling.keep == "own" else 0)
 
     def samples(self, units: Sequence[Unit], n: int) -> tuple[list[list[Sample]], Cost]:
         """The first n samples of each unit's first occurrence, from which it was measured, and what they took."""
@@ -142,13 +187,13 @@ class Engine:
         fills = np.hstack(session.filling.fill(blocks))
         return self._lexicon.spell(words, kept, fills), self._present(words, kept, fills)
 
-    def _session(self) -> _Session:
+    def _session(self, keep: KeepProbabilities | None = None) -> _Session:
         self._lexicon.forget()
         s = self._sampling
         fills = filling(
             s.fill, self._perturbator, self._blind, seed=s.seed, bank_pairs=s.bank_pairs, bank_draw=s.bank_draw
         )
-        return _Session(self._predictor, fills)
+        return _Session(self._predictor, fills, keep)
 
     def _present(self, words: Sequence[Words], kept: NDArray[np.bool_], fills: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which words are in each sample: kept, or (condition ``present``) refilled by themselves as well."""
@@ -207,7 +252,7 @@ EMPTY_STREAM = -1
 class _Session:
     """What one call of the engine remembers: predictions of perturbed texts, keep probabilities, counts."""
 
-    def __init__(self, predictor: Predictor, fills: Filling) -> None:
+    def __init__(self, predictor: Predictor, fills: Filling, keep: KeepProbabilities | None = None) -> None:
         self.filling = fills
         self.generator = KeyedGenerator()
         self.n_texts = 0
@@ -215,7 +260,7 @@ class _Session:
         self._predictor = predictor
         self._rows = np.empty((0, len(predictor.labels)))
         self._places: dict[bytes, int] = {}
-        self._keep: dict[str, NDArray[np.float64]] = {}
+        self._keep: KeepProbabilities = {} if keep is None else keep
 
     @property
     def all_passes(self) -> int:
@@ -253,7 +298,7 @@ class _Session:
         if not perturbator.knows_originals:
             return np.full(len(words), KEEP_AT_MOST)
         if text not in self._keep:
-            self._keep[text] = keep_probabilities(original_probabilities(perturbator, lexicon, words))
+            self._keep[text] = keep_probabilities(original_probabilities(perturbator, lexicon, [words])[0])
             self._n_passes += len(words)
         return self._keep[text]
 

@@ -313,9 +313,14 @@ def pick(proposals: Proposals, rows: NDArray[np.intp], chances: NDArray[np.float
     return numbers
 
 
-def original_probabilities(perturbator: Perturbator, lexicon: Lexicon, words: Words) -> NDArray[np.float64]:
+def original_probabilities(
+    perturbator: Perturbator, lexicon: Lexicon, documents: Sequence[Words]
+) -> list[NDArray[np.float64]]:
     """The perturbator's probability of each word at its own place, all the others in view: a pass a word."""
-    proposals = perturbator.propose([words] * len(words), list(np.eye(len(words), dtype=bool)))
-    same = proposals.words == lexicon.numbers(words)[:, None]
+    texts = [words for words in documents for _ in range(len(words))]
+    masks = [mask for words in documents for mask in np.eye(len(words), dtype=bool)]
+    proposals = perturbator.propose(texts, masks)
+    numbers = np.concatenate([lexicon.numbers(words) for words in documents])
+    same = proposals.words == numbers[:, None]
     total: NDArray[np.float64] = np.where(same, proposals.probabilities, 0.0).sum(axis=1, dtype=np.float64)
-    return total
+    return np.split(total, np.cumsum([len(words) for words in documents])[:-1])

@@ -76,6 +76,11 @@ class Stream:
         """Whether some test has not decided yet."""
         return bool(self._is_open.any())
 
+    def skip_to(self, start: int, block_size: int) -> None:
+        """Go on with this sample, so many at a time: those before it are known."""
+        self._n_drawn = start
+        self.block_size = block_size
+
     def next_block(self, seed: int, generator: KeyedGenerator) -> Block:
         """The samples after those already taken."""
         return self.block(seed, self._n_drawn, self._n_drawn + self.block_size, generator)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.tally import Scores, Tally
+from anchorscope.types import LocalScore
 
 Interval: TypeAlias = tuple[Scores, Scores]
 
@@ -100,6 +101,10 @@ class Aggregation:
         object.__setattr__(self, "can_race", self.additive is not None)
         object.__setattr__(self, "is_bounded", self.interval is not _unbounded)
         object.__setattr__(self, "is_graded", self.reads == "values")
+
+    def takes(self, score: type[LocalScore] | LocalScore) -> bool:
+        """Whether a local score can feed it: values need a graded one, verdicts one that tests anchors."""
+        return {"values": score.is_graded, "verdicts": score.tests_anchors, "counts": True}[self.reads]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

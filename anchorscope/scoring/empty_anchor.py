@@ -39,6 +39,11 @@ class EmptyAnchorRule:
     lift: float
     weight: str
 
+    @property
+    def is_read(self) -> bool:
+        """Whether anything depends on the empty anchor."""
+        return self.robust == "drop" or self.lift > 0 or self.weight == "fragile"
+
     def anchors(self, anchor: Bools, precision: Floats, robust: Bools, empty: Floats) -> Bools:
         """Which verdicts count as anchors."""
         if self.robust == "drop":

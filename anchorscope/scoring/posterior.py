@@ -280,8 +280,8 @@ def normal_cdf(z: Floats) -> Floats:
     [0.5, 0.95, 0.001]
     """
     z = np.clip(z, -8.0, 8.0)
-    # Page 1977: off by less than 0.0002.
-    return 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3)))
+    # Page 1977: off by less than 0.0002. A power would take ten times as long.
+    return 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * z * (1 + 0.044715 * z * z)))
 
 
 def all_totals(sums: Sums, prior: Prior) -> MixtureTotals:

@@ -26,6 +26,7 @@ the other half best; where none predicts anything, all weights are 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +39,10 @@ PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """Penalties that are tried, in units of one document."""
 
 STEPS = 40
-"""Steps of conjugate gradients at most; a fit that has converged ends before."""
+"""Steps of a fit at most; one that has converged ends before."""
+
+LOOK = 4
+"""After so many steps it is looked whether a fit has converged."""
 
 CONVERGED = 1e-4
 """A fit ends when the gradient is this small a share of what it was at first."""
@@ -78,14 +82,13 @@ def fit(document: Numbers, term: Numbers, rows: Floats, fold: Numbers, n_terms: 
     # (Chernozhukov et al. 2018): errors of the weights are then no errors of the documents that they judge.
     targets = logits(rows)
     halves = [_Half.of(document, term, fold == half, n_terms) for half in range(N_FOLDS)]
-    for label in range(n_labels):
-        if n_labels == 2 and label == 1:  # the logits of two labels are each other's negatives
-            weights[:, 1], explained[1] = -weights[:, 0], explained[0]
-            continue
-        penalty, explained[label] = _best_penalty(halves, targets[:, label])
-        if explained[label] > 0:
-            for half in range(N_FOLDS):
-                weights[half, label] = halves[1 - half].fit(targets[:, label], penalty)
+    # A label that no document is given is never asked about; the logits of two labels are each other's negatives.
+    is_said = np.bincount(rows.argmax(axis=1), minlength=n_labels) > 0 if len(rows) else np.zeros(n_labels, bool)
+    for label in [0] if n_labels == 2 else np.flatnonzero(is_said).tolist():
+        weights[:, label], explained[label] = _cross_fitted(halves, targets[:, label])
+    if n_labels == 2:
+        weights[:, 1] = -weights[:, 0]
+        explained[1] = explained[0]
     return Surrogate(weights, explained)
 
 
@@ -106,10 +109,18 @@ def sigmoid(logit: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Half:
-    """The pairs of one half of the documents: the sparse matrix (documents, terms) of ones."""
+    """The pairs of one half of the documents: the sparse matrix X (documents, terms) of ones, by rows and by columns.
 
-    document: Numbers
-    term: Numbers
+    ``by_document`` holds the terms of the pairs in the order of their documents, whose numbers are ``documents``;
+    those of document i begin at ``first_term[i]``. The other three are the same the other way round.
+    """
+
+    by_document: Numbers
+    documents: Numbers
+    first_term: Numbers
+    by_term: Numbers
+    terms: Numbers
+    first_document: Numbers
     is_mine: NDArray[np.bool_]
     basis: Floats
     n_terms: int
@@ -124,40 +135,53 @@ class _Half:
         # Constant and length have no penalty. Projecting them out of both sides first gives the other weights their
         # values (Frisch, Waugh and Lovell).
         basis, _ = np.linalg.qr(np.stack([is_mine, is_mine * length], axis=1).astype(np.float64))
-        return cls(document[chosen], term[chosen], is_mine, basis, n_terms)
+        rows = _grouped(document[chosen], term[chosen])
+        columns = _grouped(term[chosen], document[chosen])
+        return cls(*rows, *columns, is_mine, basis, n_terms)
 
     def summed(self, weights: Floats) -> Floats:
         """X w: the weights of each document's terms, summed, (documents,)."""
-        summed = np.bincount(self.document, weights[self.term], minlength=len(self.is_mine))
-        return summed.astype(np.float64, copy=False)
+        found = np.zeros(len(self.is_mine))
+        if len(self.documents):
+            found[self.documents] = np.add.reduceat(weights.take(self.by_document), self.first_term)
+        return found
 
     def spread(self, values: Floats) -> Floats:
         """X' v: the values of the documents that hold each term, summed, (terms,)."""
-        return np.bincount(self.term, values[self.document], minlength=self.n_terms).astype(np.float64, copy=False)
+        found = np.zeros(self.n_terms)
+        if len(self.terms):
+            found[self.terms] = np.add.reduceat(values.take(self.by_term), self.first_document)
+        return found
 
-    def fit(self, target: Floats, penalty: float) -> Floats:
-        """The ridge weights, by conjugate gradients on (C'C + penalty) w = C'y.
+    def fits(self, target: Floats, penalties: Sequence[float]) -> Floats:
+        """The ridge weights under each penalty, (penalties, terms): (C'C + penalty) w = C'y, by the method of Lanczos.
 
         C is what a constant and the length leave of X, as these two have no penalty. C itself is dense and never made:
-        C'C w is X' of what they leave of X w.
+        C'C w is X' of what they leave of X w. A step costs what one of conjugate gradients does, but serves all
+        penalties: in the space that C'y, C'C C'y … span, C'C is a small matrix, to whose diagonal a penalty is added.
         """
-        # Starting from 0, the first gradient is C'y itself, and every step goes along a direction that the others left.
-        # Conjugate gradients (Hestenes and Stiefel 1952): the matrix is met only as a product, so that it stays sparse.
-        weights = np.zeros(self.n_terms)
         gradient = self.spread(self._left(target))
-        direction = gradient.copy()
-        size = first_size = float(gradient @ gradient)
-        for _ in range(STEPS):
-            if size <= CONVERGED**2 * first_size:
-                break
-            # (C'C + penalty) times the direction, by two sparse products and one projection between them.
-            image = self.spread(self._left(self.summed(direction))) + penalty * direction
-            step = size / float(direction @ image)
-            weights += step * direction
-            gradient -= step * image
-            before, size = size, float(gradient @ gradient)
-            direction = gradient + size / before * direction
-        return weights
+        size = float(np.linalg.norm(gradient))
+        if size == 0:
+            return np.zeros((len(penalties), self.n_terms))
+        space = np.empty((STEPS, self.n_terms))  # orthonormal rows
+        small = np.zeros((STEPS, STEPS))  # C'C in this space: tridiagonal
+        space[0] = gradient / size
+        for step in range(STEPS):
+            image = self.spread(self._left(self.summed(space[step])))
+            small[step, step] = space[step] @ image
+            # What is left of the image beside the last two rows is beside all others, too, as C'C is symmetric.
+            image -= small[step, max(step - 1, 0) : step + 1] @ space[max(step - 1, 0) : step + 1]
+            rest = float(np.linalg.norm(image))
+            is_last = step + 1 == STEPS or rest <= CONVERGED**2 * small[0, 0]
+            if is_last or step % LOOK == LOOK - 1:
+                places = _solved(small[: step + 1, : step + 1], penalties, size)
+                # What a solution in this space lacks of the gradient; the least penalty is the slowest.
+                if is_last or rest * np.abs(places[:, -1]).max() <= CONVERGED * size:
+                    break
+            small[step, step + 1] = small[step + 1, step] = rest
+            space[step + 1] = image / rest
+        return places @ space[: step + 1]
 
     def _left(self, values: Floats) -> Floats:
         """What a constant and the length leave of the values of this half's documents; 0 for the others."""
@@ -171,11 +195,32 @@ class _Half:
         return 1 - left / variance if variance > 0 else 0.0
 
 
-def _best_penalty(halves: list[_Half], target: Floats) -> tuple[float, float]:
-    """The penalty under which the weights of one half predict the other best, and how well they do."""
+def _grouped(by: Numbers, what: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """Numbers in the order of others; those others, each once; and where the numbers of each begin."""
+    order = np.argsort(by, kind="stable")
+    groups, first = np.unique(by[order], return_index=True)
+    return what[order], groups, first
+
+
+def _solved(small: Floats, penalties: Sequence[float], size: float) -> Floats:
+    """The solutions of (small + penalty) x = (size, 0, 0 …), (penalties, steps)."""
+    values, vectors = np.linalg.eigh(small)
+    return (size * vectors[0] / (values + np.array(penalties)[:, None])) @ vectors.T
+
+
+def _cross_fitted(halves: list[_Half], target: Floats) -> tuple[Floats, float]:
+    """The weights for each half (folds, terms), fitted to the other one, and the share of the variance they explain.
+
+    The penalty is the one under which the weights of one half predict the other best.
+    """
+    nothing = np.zeros((N_FOLDS, halves[0].n_terms))
     # One document can predict nothing of another.
     if min(int(half.is_mine.sum()) for half in halves) < 2:
-        return PENALTIES[-1], 0.0
-    tried = [(halves[1].explained(halves[0].fit(target, penalty), target), penalty) for penalty in PENALTIES]
-    explained, penalty = max(tried)
-    return penalty, max(0.0, explained)
+        return nothing, 0.0
+    tried = halves[0].fits(target, PENALTIES)
+    explained = [halves[1].explained(weights, target) for weights in tried]
+    best = max(range(len(PENALTIES)), key=lambda number: (explained[number], PENALTIES[number]))
+    if explained[best] <= 0:
+        return nothing, 0.0
+    (other,) = halves[1].fits(target, PENALTIES[best : best + 1])
+    return np.stack([other, tried[best]]), explained[best]

@@ -7,9 +7,11 @@ from anchorscope.settings.choices import (
     NO_PERTURBATOR,
     PLUGS,
     Settings,
+    check_score,
     needs_perturbator,
     score_is_graded,
     score_perturbs,
+    score_shares_calls,
     score_tests_anchors,
 )
 from anchorscope.settings.presets import (
@@ -27,10 +29,12 @@ __all__ = [
     "PLUGS",
     "PRESETS",
     "Settings",
+    "check_score",
     "needs_perturbator",
     "preset",
     "preset_for_one_document",
     "score_is_graded",
     "score_perturbs",
+    "score_shares_calls",
     "score_tests_anchors",
 ]

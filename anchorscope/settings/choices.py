@@ -20,6 +20,7 @@ from anchorscope.scoring.aggregations import aggregation as resolved_aggregation
 from anchorscope.scoring.empty_anchor import ROBUST, WEIGHTS, EmptyAnchorRule
 from anchorscope.text.rule import PLAIN, USUAL, checked_kinds
 from anchorscope.text.words import STOP_WORDS
+from anchorscope.types import Predictor
 
 FILTERS = ("none", "optimistic", "sound")
 ORDERS = ("confidence", "confidence-ascending", "random", "length")
@@ -126,12 +127,12 @@ class Settings:
         if aggregation.is_graded and not score_is_graded(str(self.score)):
             raise InputError(
                 f"The aggregation {self.aggregation!r} adds up graded values, and --score {self.score} says yes or no: "
-                "use --score banzhaf, or another --aggregation."
+                f"use one of {_scores_of('is_graded')}, or another --aggregation."
             )
         if aggregation.reads == "verdicts" and not score_tests_anchors(str(self.score)):
             raise InputError(
                 f"The aggregation {self.aggregation!r} counts anchors, and --score {self.score} tests none: use "
-                "--score anchor, or --aggregation total."
+                f"one of {_scores_of('tests_anchors')}, or --aggregation total."
             )
         if aggregation.joins_labels and self.labels is not None:
             raise InputError(
@@ -193,6 +194,17 @@ class Settings:
         return EmptyAnchorRule(self.robust, self.lift, self.weight)
 
     @property
+    def tests_empty_anchor(self) -> bool:
+        """Whether the empty anchor of each document is tested: for free where a document's samples are shared; where
+        every token has its own, only if a rule reads it.
+
+        >>> own = {"score": "anchor", "aggregation": "pr", "keep": "own", "test": "kl", "strategy": "scan"}
+        >>> Settings(**own).tests_empty_anchor, Settings(**own, robust="drop").tests_empty_anchor
+        (False, True)
+        """
+        return score_tests_anchors(str(self.score)) and (self.keep != "own" or self.empty_anchor_rule.is_read)
+
+    @property
     def anchor_test(self) -> SequentialTest:
         """The part that a verdict depends on, besides its threshold."""
         return SequentialTest(self.test, self.delta, self.epsilon, self.look, self.max_samples)
@@ -235,6 +247,12 @@ _ANY = 10**9
 def _names_of(fits: Callable[[Aggregation], bool]) -> str:
     """The names of the aggregations that fit."""
     return ", ".join(name for name in registry.names("aggregation") if fits(registry.resolve("aggregation", name)))
+
+
+def _scores_of(attribute: str) -> str:
+    """The local scores that say so of themselves, as options."""
+    fit = [name for name in registry.names("score") if getattr(registry.resolve("score", name), attribute, False)]
+    return "--score " + ", ".join(fit)
 
 
 _KINDS: Mapping[str, tuple[Any, str]] = {
@@ -293,6 +311,22 @@ def score_perturbs(settings: Settings) -> bool:
     (True, False)
     """
     return _said(str(settings.score), "perturbs", "it replaces words")
+
+
+def score_shares_calls(settings: Settings) -> bool:
+    """Whether the calls for one term of a document serve all of them, so that there are samples to count.
+
+    >>> score_shares_calls(Settings()), score_shares_calls(Settings(score="shapley"))
+    (False, True)
+    """
+    return _said(str(settings.score), "shares_calls", "its calls serve all words of a document")
+
+
+def check_score(settings: Settings, predictor: Predictor) -> None:
+    """Refuse a model that the local score cannot serve, and a score whose package is missing, before any call."""
+    check = getattr(registry.resolve("score", str(settings.score)), "check", None)
+    if check is not None:
+        check(predictor)
 
 
 def needs_perturbator(settings: Settings, given: object = None) -> bool:

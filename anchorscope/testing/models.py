@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.text.words import split, terms
+from anchorscope.text.words import spans, split, terms
+from anchorscope.types import Differentiable
 
 
 class KeywordPredictor:
@@ -28,7 +29,10 @@ class KeywordPredictor:
 
 
 class WeightPredictor:
-    """A logistic model over the words of a text, "yes" against "no"; a word counts each time that it occurs."""
+    """A logistic model over the words of a text, "yes" against "no"; a word counts each time that it occurs.
+
+    It can be differentiated, too: the embedding of a word is its weight, that of nothing is 0.
+    """
 
     labels: tuple[str, ...] = ("no", "yes")
     has_probabilities = True
@@ -44,3 +48,19 @@ class WeightPredictor:
         sums = [self.bias + sum(self.weights.get(t or "", 0.0) for t in terms(split(text))) for text in texts]
         yes = 1 / (1 + np.exp(-np.array(sums, np.float64)))
         return np.stack([1 - yes, yes], axis=1)
+
+    def differentiable(self, texts: Sequence[str], passes: int) -> Differentiable:
+        """The same model as torch has it: a piece a word."""
+        import torch
+
+        cut = [split(text) for text in texts]
+        rows = [[self.weights.get(t or "", 0.0) for t in terms(words)] for words in cut]
+        width = max(1, *map(len, rows))
+        embeddings = torch.tensor([[*row, *[0.0] * (width - len(row))] for row in rows], dtype=torch.float64)
+
+        def forward(embedded: torch.Tensor) -> torch.Tensor:
+            yes = torch.sigmoid(self.bias + embedded.sum(dim=(1, 2)))
+            return torch.stack([1 - yes, yes], dim=1)
+
+        nothing = torch.zeros_like(embeddings)
+        return Differentiable(forward, embeddings[..., None], nothing[..., None], (), [spans(words) for words in cut])

@@ -15,7 +15,7 @@ from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings, preset
 from anchorscope.testing.models import WeightPredictor
 from anchorscope.text.read import read_texts
-from anchorscope.types import Cost, Explanation, Snapshot, Term, Unit
+from anchorscope.types import Cost, Differentiable, Explanation, Snapshot, Term, Unit
 
 TEXTS = tuple(
     f"{first} {noun} with a {second} plot, {end}"
@@ -41,6 +41,11 @@ class CountingPredictor(WeightPredictor):
         """Probabilities (texts, 2)."""
         self.n_texts += len(texts)
         return super().predict(texts)
+
+    def differentiable(self, texts: Sequence[str], passes: int) -> Differentiable:
+        """What gradients are taken of; a pass forth and back is a text."""
+        self.n_texts += passes * len(texts)
+        return super().differentiable(texts, passes)
 
 
 def settings(**given: Any) -> Settings:

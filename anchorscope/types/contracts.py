@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.types.values import Cost, Measurements, Proposals, Snapshot, Spelled, Unit, Words
+from anchorscope.types.values import Cost, Differentiable, Measurements, Proposals, Snapshot, Spelled, Unit, Words
 
 
 @runtime_checkable
@@ -45,6 +45,15 @@ class LimitedPredictor(Predictor, Protocol):
 
     def visible(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
+        ...
+
+
+@runtime_checkable
+class DifferentiablePredictor(Predictor, Protocol):
+    """A torch model whose texts can be followed to their embeddings, and back."""
+
+    def differentiable(self, texts: Sequence[str], passes: int) -> Differentiable:
+        """What gradients are taken of; each text will take so many passes forth and back, each of which is a call."""
         ...
 
 
@@ -98,7 +107,8 @@ class LocalScore(Protocol):
     model is, ``noise`` where the variance of a value comes from; ``is_graded`` tells an effect from a yes or no. An
     occurrence is a "token", or all tokens of a "term" in a document: ``grain``. Where ``shares_calls``, the calls for
     one occurrence serve all others of its document. Where it ``tests_anchors``, it is asked about the empty anchor.
-    Where it does not ``perturb``, no word is replaced, and the perturbator is None.
+    Where it does not ``perturb``, no word is replaced, and the perturbator is None. What makes one may have a
+    ``check(predictor)``, which refuses a model that it cannot serve, or a missing package, before any call.
     """
 
     name: str

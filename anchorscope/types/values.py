@@ -7,10 +7,10 @@ the one before it only by the value that it receives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -297,3 +297,18 @@ class Snapshot:
     def _repr_html_(self) -> str:
         drawn: str = registry.resolve("drawing", "html")(self.explanations, level=self.interval_level)
         return drawn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Differentiable:
+    """What gradients are taken of, as torch has it: ``forward(embeddings, *rest)`` are probabilities (texts, labels).
+
+    ``embeddings`` and ``baselines``, those of texts that say nothing, are (texts, pieces, width); ``spans[t]`` says
+    where each piece of text t stands in it, in characters; an empty span belongs to no word.
+    """
+
+    forward: Callable[..., Any]
+    embeddings: Any
+    baselines: Any
+    rest: tuple[Any, ...]
+    spans: Sequence[Sequence[tuple[int, int]]]

@@ -53,10 +53,17 @@ if [ $# -eq 0 ]; then
   echo "Name the interpreters: make test-all PYTHONS='/usr/bin/python3.11 …'" >&2
   exit 2
 fi
+asked=$(($# + 2))
+
+# What passed, at the end of the log, be it of a run that was interrupted.
+sum_up() {
+  passed=$(grep -cE "^[0-9]+ passed(, [0-9]+ (skipped|deselected|warnings?))* in " "$log")
+  echo >> "$log"
+  echo "$passed parts passed; $asked were asked for." >> "$log"
+  tail -n 1 "$log"
+}
+
+trap 'sum_up; exit 1' INT TERM
 everything "$@" > "$log" 2>&1
-echo >> "$log"
-parts=$(grep -c "^== " "$log")
-passed=$(grep -cE "^[0-9]+ passed(, [0-9]+ (skipped|deselected|warnings?))* in " "$log")
-echo "$passed of $parts parts passed; $(($# + 2)) were asked for." >> "$log"
-tail -n 1 "$log"
-test "$passed" -eq $(($# + 2))
+sum_up
+test "$passed" -eq "$asked"

@@ -423,7 +423,7 @@ def test_original_probabilities_mask_one_word_at_a_time() -> None:
     "b c x": b has 1/4, c 3/4, and x is not proposed.
     """
     parrot = Parrot()
-    found = original_probabilities(parrot, Lexicon(parrot), split("b c x"))
+    found = original_probabilities(parrot, Lexicon(parrot), [split("b c x")])[0]
     assert found.tolist() == [0.25, 0.75, 0.0]
     assert [mask for _, mask in parrot.asked] == [(True, False, False), (False, True, False), (False, False, True)]
 
@@ -443,4 +443,4 @@ class TwoCases(Parrot):
 def test_a_word_is_not_given_the_probability_of_another_spelling() -> None:
     """The probability of "a" is 1/4, or 1 if all spellings of the term count; but not the 3/4 of "A" alone."""
     perturbator = TwoCases()
-    assert original_probabilities(perturbator, Lexicon(perturbator), split("a")).tolist() in ([0.25], [1.0])
+    assert original_probabilities(perturbator, Lexicon(perturbator), [split("a")])[0].tolist() in ([0.25], [1.0])

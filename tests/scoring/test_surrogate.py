@@ -7,7 +7,7 @@ import pytest
 from runs import explained, make_run, predictor, reviews
 
 from anchorscope.planning import collection as module
-from anchorscope.scoring.surrogate import Surrogate, fit, logits, sigmoid
+from anchorscope.scoring.surrogate import Surrogate, _Half, fit, logits, sigmoid
 
 N_TERMS = 6
 WEIGHTS = np.array([2.0, -1.5, 1.0, 0.5, 0.0, 0.0])
@@ -33,6 +33,20 @@ def test_a_linear_model_is_recovered() -> None:
         assert found.weights[fold, 1] == pytest.approx(WEIGHTS - WEIGHTS.mean(), abs=0.05)
         assert (found.weights[fold, 0] == -found.weights[fold, 1]).all()
     assert found.explained == pytest.approx([1, 1], abs=1e-2)
+
+
+def test_the_weights_solve_the_ridge_regression() -> None:
+    """Against the normal equations, solved as they stand: weights, a constant and the length, these two without a
+    penalty."""
+    chances = np.random.default_rng(3)
+    holds = chances.random((80, 12)) < 0.3
+    target = holds @ chances.normal(size=12) + chances.normal(size=80)
+    half = _Half.of(*np.nonzero(holds), np.ones(80, bool), 12)
+    design = np.hstack([holds, np.ones((80, 1)), holds.sum(axis=1, keepdims=True)]).astype(float)
+    for penalty, found in zip((0.1, 3.0, 100.0), half.fits(target, (0.1, 3.0, 100.0))):
+        normal = design.T @ design + np.diag([penalty] * 12 + [0.0, 0.0])
+        expected = np.linalg.lstsq(normal, design.T @ target, rcond=None)[0][:12]
+        assert found == pytest.approx(expected, abs=2e-3)
 
 
 def test_what_is_expected_is_the_drop_of_the_probability() -> None:

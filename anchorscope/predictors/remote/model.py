@@ -14,11 +14,11 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from anchorscope.asking.answers import batches
+from anchorscope.asking.optional import needed
 from anchorscope.errors import AnchorscopeError, InputError, ModelError
 from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import given_names
-from anchorscope.predictors.optional import needed
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.remote.connection import Connection
 from anchorscope.predictors.remote.forms import Form, make_form
