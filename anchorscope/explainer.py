@@ -55,7 +55,7 @@ class Explainer:
     ``only``         the labels to explain; all of them if None
     ``perturbator``  a Perturbator, or None for the one that suits the documents; "none" where no word is replaced
     ``settings``     further settings by name, such as ``{"delta": 0.2}``; they go before the preset's
-    ``backend``      where the work is done, by name; ``workers`` processes share it
+    ``backend``      where the work is done, by name: "local", "ray", "ray:HOST:PORT"; ``workers`` processes share it
     ``cache``        whether answers are kept from run to run: None keeps those of models in files and behind HTTP
     ``retry``        how often and how long a model that fails is tried again
     ``keep_texts``   False keeps the texts of the documents, perturbed or not, out of the run folder
@@ -76,7 +76,7 @@ class Explainer:
         preset: str = "fast",
         settings: Mapping[str, Any] | None = None,
         backend: str = "local",
-        workers: int = 1,
+        workers: int | None = None,
         max_seconds: float | None = None,
         max_model_calls: int | None = None,
         cache: bool | None = None,

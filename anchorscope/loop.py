@@ -9,7 +9,7 @@ counted) and their measurements are read instead of made. The loop knows no scre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf, isfinite
@@ -59,14 +59,14 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a loop works with; ``folder`` is where its journal is, for sentences."""
+    """What a loop works with; ``folder`` is where its journal is, for sentences. Whoever made the backend closes it."""
 
     predictor: RetryingPredictor
     perturbator: Perturbator | None
     settings: Settings
     budget: Budget
-    make_backend: Callable[[MeteredScore, int], Backend]
-    workers: int
+    score: MeteredScore
+    backend: Backend
     journal: Journal | None
     folder: Path | None
     keep_texts: bool
@@ -84,9 +84,8 @@ class Loop:
         self._number = 0
         settings = parts.settings
         self._aggregation = aggregation(settings.aggregation)
-        make = registry.resolve("score", str(settings.score))
-        self._score = MeteredScore(make(parts.predictor, parts.perturbator, settings), parts.predictor)
-        self._backend = parts.make_backend(self._score, parts.workers)
+        self._score = parts.score
+        self._backend = parts.backend
         self._strategy: Strategy = registry.resolve("strategy", settings.strategy)(collection, settings)
         self._ledger = Ledger(collection, self._strategy, settings.empty_anchor_rule)
         self._closed = parts.journal.closed_rounds() if parts.journal else {}
@@ -96,25 +95,22 @@ class Loop:
 
     def snapshots(self) -> Iterator[Snapshot]:
         """What is known after each round; the last one is finished."""
-        try:
+        shown = self._view()
+        yield shown
+        while self._may_go_on():
+            round_ = self._strategy.next_round(self._ledger.tally)
+            if round_ is None:
+                self.finished = True
+                break
+            if not self._close(round_):
+                break
             shown = self._view()
+            if self._parts.journal:
+                self._parts.journal.write_moment(self._number, evidence.moment(shown))
             yield shown
-            while self._may_go_on():
-                round_ = self._strategy.next_round(self._ledger.tally)
-                if round_ is None:
-                    self.finished = True
-                    break
-                if not self._close(round_):
-                    break
-                shown = self._view()
-                if self._parts.journal:
-                    self._parts.journal.write_moment(self._number, evidence.moment(shown))
-                yield shown
-            self._write_evidence(shown)
-            self._cost += self._clock.spent()
-            yield replace(self._view(), finished=True)
-        finally:
-            self._backend.close()
+        self._write_evidence(shown)
+        self._cost += self._clock.spent()
+        yield replace(self._view(), finished=True)
 
     def _may_go_on(self) -> bool:
         if self._number in self._closed:

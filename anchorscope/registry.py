@@ -8,7 +8,7 @@ first use. Outside packages add a name through an entry point of the group ``anc
 
     kind         what it is                                             how it is called
     aggregation  an ``Aggregation`` (scoring/aggregation.py)
-    backend      makes a ``Backend`` (types/)                           (local score, workers)
+    backend      makes a ``Backend`` (types/)                           (local score, workers[, argument])
     drawing      explanations -> something to look at                   (explanations, level=…)
     perturbator  makes a ``Perturbator`` (types/)                       (argument, top_n=…, device=…)
     predictor    makes a ``Predictor`` (types/)                         (argument, labels=…)

@@ -48,7 +48,7 @@ ROOMS = (
     Room("predictors", "adapters to the black box", "text asking"),
     Room("perturbators", "adapters to the noise", "text asking"),
     Room("embedded_model", "the masked language model that is shipped"),
-    Room("backends", "where work is done", "asking local_scores"),
+    Room("backends", "where work is done", "text asking local_scores"),
     Room("result", "what a run found, as a value and as JSON"),
     Room("local", "one document by itself", "text"),
     Room(
@@ -59,7 +59,7 @@ ROOMS = (
     Room(
         "run",
         "documents in, snapshots out",
-        "text asking scoring settings local_scores planning journal result loop",
+        "text asking scoring settings local_scores planning journal backends result loop",
     ),
     Room("estimate", "what a run would take", "text sampling settings planning"),
     Room(
@@ -80,8 +80,8 @@ ROOMS = (
     Room(
         "cli",
         "a file a command",
-        "text asking scoring settings planning explanations journal predictors perturbators embedded_model result run "
-        "estimate explainer demo report evaluation reproduction",
+        "text asking scoring settings planning explanations journal predictors perturbators embedded_model backends "
+        "result run estimate explainer demo report evaluation reproduction",
     ),
     Room("rooms", "this table"),
 )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import platform
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import version
 from itertools import pairwise
@@ -29,7 +29,9 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.asking.answers import answers_in_batches, brief, shortened
 from anchorscope.asking.budget import Budget, CallsSpentError, TimeUpError, check_workers
+from anchorscope.asking.devices import is_card
 from anchorscope.asking.retry import Retry, RetryingPredictor
+from anchorscope.backends.named import MakeBackend, named_backend
 from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
 from anchorscope.journal.database import FILE, reading
@@ -40,14 +42,14 @@ from anchorscope.journal.writer import Journal, refuse_busy
 from anchorscope.local_scores.metered import MeteredScore, refuse_small_budget
 from anchorscope.loop import Clock, Loop, Parts, about
 from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates, priorities
-from anchorscope.planning.collection import LazyWords, Predictions, check_labels, collect, fit_surrogate
+from anchorscope.planning.collection import Collection, LazyWords, Predictions, check_labels, collect, fit_surrogate
 from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result, is_result
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
 from anchorscope.settings import NO_PERTURBATOR, Settings, check_score
 from anchorscope.text.read import Documents
-from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, Snapshot
+from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, SharingBackend, Snapshot
 
 PREDICTED_AT_ONCE = 8192
 """The predictions of so many documents are written down together, before those of the next."""
@@ -57,6 +59,9 @@ PREDICTED_IN_TIME = 256
 
 PROBE = 2
 """Documents that the model is asked about before all others."""
+
+FEWEST_SHARED = 64
+"""Documents for each worker from which on predicting is shared among them."""
 
 PREDICTIONS_SHARE = 0.4
 """Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
@@ -80,8 +85,8 @@ class Run:
         *,
         folder: Path | None = None,
         resume: bool = False,
-        backend: str | Callable[[MeteredScore, int], Backend] = "local",
-        workers: int = 1,
+        backend: str | MakeBackend = "local",
+        workers: int | None = None,
         budget: Budget | None = None,
         training_texts: Sequence[str] | None = None,
         sources: Mapping[str, str] | None = None,
@@ -95,9 +100,7 @@ class Run:
         self.perturbator = perturbator
         self._settings = settings
         self._aggregation = aggregation(settings.aggregation)
-        self._make_backend: Callable[[MeteredScore, int], Backend] = (
-            registry.resolve("backend", backend) if isinstance(backend, str) else backend
-        )
+        self._make_backend = named_backend(backend) if isinstance(backend, str) else backend
         self._workers = workers
         self._budget = budget or Budget()
         self._training_texts = training_texts
@@ -112,10 +115,13 @@ class Run:
         self._unseen: dict[str, int] = {}  # what the model does not read
         check_score(settings, self._predictor)
         refuse_existing(folder, resume)
-        check_workers(workers)
+        if workers is not None:
+            check_workers(workers)
         start = monotonic()
         self._chosen, left_out = choose(documents.documents, settings)
         self._skipped = {**documents.skipped, **left_out}
+        if documents.beyond is not None:
+            self._skipped["not drawn, only counted"] = documents.beyond.n_documents - len(self._chosen)
         self._segmenters = check_scripts(self._chosen, settings)
         self._choosing = Cost(seconds=monotonic() - start)
 
@@ -187,62 +193,98 @@ class Run:
     def _snapshots(self, journal: Journal | None) -> Iterator[Snapshot]:
         clock = Clock()
         settings = self._settings
-        labels = self._predictor.labels
-        check_labels(labels, settings)
-        candidates = self._candidates()
+        check_labels(self._predictor.labels, settings)
         self._fit()
         known = self._begin_or_compare(journal) if journal else {}
-        priority = priorities(settings.seed, [document.key for document in self._chosen])
+        score = self._score()
+        with closing(self._make_backend(score, self._workers)) as backend:
+            collection = self._collection(backend, journal, known, clock)
+            self._warn_of_labels_only()
+            parts = Parts(
+                predictor=self._predictor,
+                perturbator=self.perturbator,
+                settings=settings,
+                budget=self._budget,
+                score=score,
+                backend=backend,
+                journal=journal,
+                folder=self._folder,
+                keep_texts=self._keep_texts,
+            )
+            if self._folder:
+                (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
+            loop = Loop(collection, parts, self._choosing + self._predicting(), clock)
+            for snapshot in loop.snapshots():
+                self._finished = loop.finished
+                yield snapshot
+
+    def _score(self) -> MeteredScore:
+        """What is measured, within a number of calls."""
+        make = registry.resolve("score", str(self._settings.score))
+        devices = [getattr(model, "device", "cpu") for model in (self._predictor.predictor, self.perturbator)]
+        on_card = any(is_card(str(device)) for device in devices)
+        return MeteredScore(make(self._predictor, self.perturbator, self._settings), self._predictor, on_card=on_card)
+
+    def _collection(
+        self, backend: Backend, journal: Journal | None, known: Mapping[str, Any], clock: Clock
+    ) -> Collection:
+        """The linear pass: documents cut into terms, and what the model says of them."""
+        candidates = self._candidates(backend)
+        priority = priorities(self._settings.seed, [document.key for document in self._chosen])
         drawn = self._drawn(priority, known)
+        is_all = len(drawn) == len(self._chosen)
         chosen = [self._chosen[number] for number in drawn.tolist()]
-        inside = candidates if len(drawn) == len(self._chosen) else candidates.of(drawn)
+        inside = candidates if is_all else candidates.of(drawn)
         if journal:
             journal.begin({"drawn": len(drawn)})
         tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
         self._refuse_small_budget(tested, len(chosen), journal)
         sampled = np.sort(np.argsort(priority[drawn])[:SURROGATE_DOCUMENTS])
-        predictions, rows = self._predictions(chosen, sampled, journal, known, clock)
+        self._n_asked = self._predictor.n_probed + int(known.get("asked", 0))
+        self._n_tokens = self._predictor.n_probed_tokens + int(known.get("tokens", 0))
+        predictions, rows = self._predictions(chosen, sampled, backend, journal, clock)
         collection = collect(
             chosen,
-            labels,
+            self._predictor.labels,
             predictions,
-            settings,
+            self._settings,
             candidates=inside,
             surrogate=self._surrogate(inside, sampled, rows, priority[drawn], journal),
-            beyond=candidates.n_holders() - inside.n_holders(),
-            n_beyond=len(self._chosen) - len(drawn),
+            beyond=None
+            if is_all and self._documents.beyond is None
+            else self._holders(candidates) - inside.n_holders(),
+            n_beyond=self._n_in_all - len(drawn),
             priority=priority[drawn],
         )
         if journal:
             journal.write_collection(collection)
-        self._warn_of_labels_only()
-        parts = Parts(
-            predictor=self._predictor,
-            perturbator=self.perturbator,
-            settings=settings,
-            budget=self._budget,
-            make_backend=self._make_backend,
-            workers=self._workers,
-            journal=journal,
-            folder=self._folder,
-            keep_texts=self._keep_texts,
-        )
-        if self._folder:
-            (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
-        loop = Loop(collection, parts, self._choosing + self._predicting(), clock)
-        for snapshot in loop.snapshots():
-            self._finished = loop.finished
-            yield snapshot
+        return collection
 
     def _predicting(self) -> Cost:
         """What predicting the documents took."""
         return Cost(predictor_texts=self._n_asked, predictor_tokens=self._n_tokens)
 
-    def _candidates(self) -> Candidates:
+    @property
+    def _n_in_all(self) -> int:
+        beyond = self._documents.beyond
+        return len(self._chosen) if beyond is None else beyond.n_documents
+
+    def _holders(self, candidates: Candidates) -> NDArray[np.int64]:
+        """How many documents of the whole collection hold each term, (terms,)."""
+        beyond = self._documents.beyond
+        if beyond is None:
+            return candidates.n_holders()
+        return np.array([beyond.holders[term] for term in candidates.terms], np.int64)
+
+    def _candidates(self, backend: Backend) -> Candidates:
         """The terms that may be tested, where the model reads them."""
         texts = [document.text for document in self._chosen]
         found = find_candidates(
-            self._chosen, self._settings, training_texts=self._training_texts, seen=self._predictor.visible(texts)
+            self._chosen,
+            self._settings,
+            training_texts=self._training_texts,
+            seen=self._predictor.visible(texts),
+            helpers=backend if isinstance(backend, SharingBackend) else None,
         )
         self._unseen = {"documents": found.n_cut, "words": found.n_unseen} if found.n_cut else {}
         return found
@@ -282,8 +324,8 @@ class Run:
         self,
         chosen: Sequence[Document],
         sampled: NDArray[np.intp],
+        backend: Backend,
         journal: Journal | None,
-        before: Mapping[str, Any],
         clock: Clock,
     ) -> tuple[Predictions, NDArray[np.float64]]:
         """What the model says of the documents; and of the sampled ones, all of its answer.
@@ -295,13 +337,12 @@ class Run:
         known = journal.read_predictions(len(chosen), n_labels) if journal else None
         start = 0 if known is None else len(known)
         at_once = PREDICTED_IN_TIME if isfinite(self._budget.max_seconds) else PREDICTED_AT_ONCE
+        at_once *= backend.n_workers if isinstance(backend, SharingBackend) else 1
         edges = sorted({start, min(start + PROBE, len(chosen)), *range(start, len(chosen), at_once), len(chosen)})
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
-        self._n_asked = self._predictor.n_probed + int(before.get("asked", 0))
-        self._n_tokens = self._predictor.n_probed_tokens + int(before.get("tokens", 0))
         for begin, end in pairwise(edges):
             try:
-                rows = self._predicted(chosen[begin:end], clock)
+                rows = self._predicted(chosen[begin:end], backend, clock)
             except TimeUpError as error:
                 raise self._too_late(begin, len(chosen)) from error
             if journal:
@@ -315,15 +356,25 @@ class Run:
         )
         return predictions, np.concatenate([rows for _, rows in pieces])
 
-    def _predicted(self, documents: Sequence[Document], clock: Clock) -> NDArray[np.float64]:
+    def _predicted(self, documents: Sequence[Document], backend: Backend, clock: Clock) -> NDArray[np.float64]:
         """The model's answers about some documents; where it is at fault, the error names the document."""
         meter = self._predictor.meter
         before = meter.sent
         tokens = meter.tokens = getattr(self._predictor.predictor, "n_tokens", 0)
-        meter.allow(max(0.0, self._budget.max_model_calls - self._n_asked))
-        meter.end_in(self._budget.seconds_left(self._choosing + clock.running()))
+        left = max(0.0, self._budget.max_model_calls - self._n_asked)
+        seconds = self._budget.seconds_left(self._choosing + clock.running())
+        texts = [document.text for document in documents]
         try:
-            return answers_in_batches(self._predictor, [document.text for document in documents], PREDICTED_AT_ONCE)
+            if isinstance(backend, SharingBackend) and len(texts) >= backend.n_workers * FEWEST_SHARED:
+                if seconds <= 0:  # what workers have begun is not cut off
+                    raise TimeUpError
+                rows, cost = backend.predict(texts, left)
+                self._n_asked += cost.predictor_texts
+                self._n_tokens += cost.predictor_tokens
+                return rows
+            meter.allow(left)
+            meter.end_in(seconds)
+            return answers_in_batches(self._predictor, texts, PREDICTED_AT_ONCE)
         except ModelError as error:
             keys = [document.key for document in documents if document.text == error.text]
             raise about(error, f"document {keys[0]}") if keys else error from error.__cause__

@@ -1,9 +1,12 @@
 """Where units of work are measured; every backend honours ``anchorscope.types.Backend``.
 
-In: a local score and the number of workers. Out: its measurements, whoever did the work. May import: asking.
+In: a local score, the number of workers, perhaps an address. Out: its measurements, whoever did the work. May import:
+asking, settings, local_scores.
 """
 
 from types import MappingProxyType
 
-BACKENDS = MappingProxyType({"local": "anchorscope.backends.local:local_backend"})
-"""Each is called with a local score and the number of workers."""
+BACKENDS = MappingProxyType(
+    {"local": "anchorscope.backends.local:local_backend", "ray": "anchorscope.backends.ray_actors:ray_backend"}
+)
+"""Each is called with a local score and the number of workers, and with what stands behind a colon of its name."""

@@ -9,25 +9,30 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import inf, isfinite
+from math import inf
 from pickle import PicklingError
 from threading import Thread
 from time import sleep
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from anchorscope.asking.answers import batches
 from anchorscope.asking.budget import check_workers
+from anchorscope.backends.shares import joined, shares
 from anchorscope.errors import AnchorscopeError, InputError
-from anchorscope.local_scores.metered import MeteredScore, affordable
+from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.types import Backend, Cost, Measurements, Unit
 
 
-def local_backend(score: MeteredScore, workers: int) -> Backend:
-    """This process for one worker, a pool of processes for more."""
-    check_workers(workers)
-    return InProcess(score) if workers == 1 else Processes(score, workers)
+def local_backend(score: MeteredScore, workers: int | None = None) -> Backend:
+    """This process for one worker, or if nobody says how many; a pool of processes for more."""
+    n = 1 if workers is None else workers
+    check_workers(n)
+    return InProcess(score) if n == 1 else Processes(score, n)
 
 
 class InProcess:
@@ -62,7 +67,7 @@ class Processes:
 
         self._started = started
         self._score = score
-        self._workers = workers
+        self.n_workers = workers
         threads = str(max(1, (os.cpu_count() or workers) // workers))
         environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
         self._pool: Any = ProcessPoolExecutor(
@@ -70,16 +75,25 @@ class Processes:
         )
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
-        """As the local score does, each worker its part of the units."""
-        parts = list(batches(units, max(1, -(-len(units) // self._workers))))
-        allowed = [max_calls / max(1, len(parts))] * len(parts)
-        if isfinite(max_calls) and all(isfinite(self._score.calls(unit)) for unit in units):
-            parts = list(batches(affordable(self._score, units, max_calls), max(1, -(-len(units) // self._workers))))
-            costs = [sum(map(self._score.calls, part)) for part in parts]
-            # What is left over is for tries that fail, an equal share for each.
-            allowed = [cost + (max_calls - sum(costs)) // len(parts) for cost in costs]
+        """As the local score does, each worker its share of the units."""
+        dealt = shares(self._score, units, self.n_workers, max_calls)
+        answers = self._answers(_measure, [share.units for share in dealt], [share.allowed for share in dealt])
+        return joined(dealt, answers)
+
+    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
+        """What the model says of some texts (texts, labels), and what that took."""
+        parts = list(batches(texts, max(1, -(-len(texts) // self.n_workers))))
+        spare = (max_calls - len(texts)) / max(1, len(parts))
+        answers = self._answers(_predict, parts, [len(part) + spare for part in parts])
+        return np.concatenate([rows for rows, _ in answers]), sum((cost for _, cost in answers), Cost())
+
+    def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
+        """What a function of a module answers to each argument."""
+        return self._answers(function, arguments)
+
+    def _answers(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
         try:
-            answers = list(self._pool.map(_measure, parts, allowed))
+            return list(self._pool.map(function, *arguments))
         except (PicklingError, TypeError, AttributeError) as error:
             if "pickle" not in str(error).lower() and not isinstance(error, PicklingError):
                 raise
@@ -92,12 +106,6 @@ class Processes:
                 f"A worker process ended unexpectedly ({error}); "
                 "the model may have ended it, or its memory ran out: try fewer --workers and go on with --resume."
             ) from error
-        complete = []
-        for part, (found, _) in zip(parts, answers):
-            complete.append(found)
-            if len(found) < sum(map(len, part)):
-                break  # the rows of later units are no use without those of earlier ones
-        return Measurements.join(complete), sum((cost for _, cost in answers), Cost())
 
     def close(self) -> None:
         """End the workers; one that the pool does not know would be waited for at the end of the process."""
@@ -148,3 +156,8 @@ def _end_with(parent: int) -> None:
 def _measure(units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
     assert _score is not None, "the pool's initializer sets the local score"
     return _score.measure(units, max_calls)
+
+
+def _predict(texts: Sequence[str], max_calls: float) -> tuple[NDArray[np.float64], Cost]:
+    assert _score is not None, "the pool's initializer sets the local score"
+    return _score.predict(texts, max_calls)

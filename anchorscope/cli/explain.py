@@ -85,7 +85,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
         show_kept(Result.load(folder), folder, given, output)
         return 0
     with waiting(given, "reading documents and model"):
-        documents = given_documents(given)
+        documents = given_documents(given, settings)
         texts = [document.text for document in documents.documents]
         training = given_training(given)
         # What a dry run measures is the model, not how quickly a kept answer is found.
@@ -158,7 +158,7 @@ def _dry_run(
             predictor,
             perturbator,
             settings,
-            workers=given.get("workers", 1),
+            workers=given.get("workers") or 1,
             price_per_1000=given.get("price_per_1000"),
         )
     except ModelError as error:

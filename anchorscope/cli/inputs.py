@@ -12,11 +12,13 @@ from anchorscope import registry
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.kept_answers import LIMIT, KeptAnswers, kept_for
 from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
+from anchorscope.backends.named import named_blocks
 from anchorscope.cli.watch import say
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.files import refuse_foreign
 from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
 from anchorscope.planning.collection import LazyWords
+from anchorscope.planning.draw import draw
 from anchorscope.predictors import load_predictor
 from anchorscope.predictors.labels import share_of
 from anchorscope.predictors.remote.options import NAMES as REMOTE
@@ -66,12 +68,24 @@ def _refuse_unread(by_hand: Mapping[str, Any], settings: Settings) -> None:
         raise InputError("--regret says when a race ends: leave it out, or use --strategy race.")
 
 
-def given_documents(given: Mapping[str, Any]) -> Documents:
-    """The documents of the command line; says how they were read where that was guessed."""
+def given_documents(given: Mapping[str, Any], settings: Settings) -> Documents:
+    """The documents of the command line, or those drawn from them; says how they were read where that was guessed."""
+    if "draw" in given:
+        return _drawn_documents(given, settings)
     documents = read_files(given.get("documents", []), **chosen(given, (*READING, *LIMITS, "label_column")))
     for remark in documents.remarks:
         say(given, remark)
     return documents
+
+
+def _drawn_documents(given: Mapping[str, Any], settings: Settings) -> Documents:
+    for option in ("label_column", "format", "encoding", "max_unpacked"):
+        if option in given:
+            raise InputError(f"--draw reads the texts of Parquet files alone: leave out --{option.replace('_', '-')}.")
+    paths = given.get("documents", [])
+    backend = given.get("backend", "local")
+    with named_blocks(backend, paths, given.get("text_column"), given.get("workers")) as blocks:
+        return draw(blocks, given["draw"], settings, **chosen(given, ("clean",)))
 
 
 def given_training(given: Mapping[str, Any]) -> list[str] | None:

@@ -25,7 +25,7 @@ from anchorscope.text.unpack import LIMIT
 
 PLUGS = {
     "aggregation": "how the values of a term's occurrences become its score",
-    "backend": "where the work is done",
+    "backend": "where the work is done; ray:HOST:PORT joins a cluster",
     "perturbator": "what replaces words; [:ARGUMENT] where it takes one",
     "reporter": "who shows the run while it goes, on the error output",
     "score": "what is measured of a term in a document",
@@ -80,6 +80,12 @@ def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--label-column", metavar="NAME", help="a column of true labels, kept with the run")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
     group.add_argument("--clean", metavar="HOW", help="none, or tweets: as the paper cleans them (none)")
+    group.add_argument(
+        "--draw",
+        type=above_zero(int),
+        metavar="N",
+        help="hold so many documents of Parquet files or folders; the others are only counted, where they are",
+    )
     add_max_unpacked(group)
     group.add_argument("--training", nargs="+", metavar="DOCS", help="the model's training texts, for aggregation av5")
     return group
@@ -251,7 +257,9 @@ def add_budgets(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--price-per-1000", type=above_zero(float), metavar="X", help="what 1,000 texts for the model cost, to be told"
     )
     group.add_argument("--backend", metavar="B", help=PLUGS["backend"])
-    group.add_argument("--workers", type=above_zero(int), metavar="N", help="processes that share the work (1)")
+    group.add_argument(
+        "--workers", type=above_zero(int), metavar="N", help="processes that share the work (1; ray: one a GPU or CPU)"
+    )
     return group
 
 

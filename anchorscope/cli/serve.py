@@ -104,7 +104,7 @@ def _new_run(given: Mapping[str, Any], scratch: Path) -> LiveRun:
     folder = given.get("out", scratch / (Path(given["documents"][0]).stem or "run"))
     inputs.check_folder(folder, "resume" in given)
     with waiting(given, "reading documents and model"):
-        documents = inputs.given_documents(given)
+        documents = inputs.given_documents(given, settings)
         texts = [document.text for document in documents.documents]
         predictor = inputs.given_predictor(given, texts)
         perturbator = inputs.given_perturbator(given, texts, settings)

@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, isfinite
 
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.asking.answers import answers_in_batches
 from anchorscope.asking.budget import CallsSpentError
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import InputError
@@ -21,11 +25,16 @@ GROUPS = 8
 
 
 class MeteredScore:
-    """The same score, with a promise about its calls; ``predictor`` is the one through which it asks."""
+    """The same score, with a promise about its calls; ``predictor`` is the one through which it asks.
 
-    def __init__(self, score: LocalScore, predictor: RetryingPredictor) -> None:
+    ``on_card`` says that predictor or perturbator compute on a GPU.
+    """
+
+    def __init__(self, score: LocalScore, predictor: RetryingPredictor, *, on_card: bool = False) -> None:
         self._score = score
+        self._predictor = predictor
         self._meter = predictor.meter
+        self.on_card = on_card
         self.name = score.name
         self.help = score.help
         self.call = score.call
@@ -47,6 +56,17 @@ class MeteredScore:
         if all(isfinite(self.calls(unit)) for unit in units):
             return self._metered(affordable(self, units, max_calls), max_calls)
         return self._in_groups(units, max_calls)
+
+    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
+        """What the model says of some texts (texts, labels), and what that took."""
+        before = self._meter.sent
+        tokens = self._meter.tokens
+        self._meter.allow(max_calls)
+        try:
+            rows = answers_in_batches(self._predictor, texts, max(1, len(texts)))
+        finally:
+            self._meter.allow(inf)
+        return rows, Cost(predictor_texts=self._meter.sent - before, predictor_tokens=self._meter.tokens - tokens)
 
     def _metered(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
         """All rows of some units, or none of them where the calls run out."""

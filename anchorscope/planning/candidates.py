@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
 
@@ -24,10 +25,13 @@ from anchorscope.text.cut import cut, distinct, ranges
 from anchorscope.text.rule import PLAIN, keys_of, shown, word_spans, words_in
 from anchorscope.text.segmenters import NEEDED_SHARE, languages, needed_segmenters
 from anchorscope.text.words import stop_words
-from anchorscope.types import Document
+from anchorscope.types import Document, SharingBackend
 
 CUT_AT_ONCE = 1 << 20
 """Characters whose words are held at a time."""
+
+CUT_BY_A_HELPER = 1 << 24
+"""Characters that a helper cuts at a time, about: the distinct words of each part come back."""
 
 NO_TERM = -1
 """The number of a word that is never a candidate."""
@@ -83,7 +87,7 @@ class Candidates:
 def choose(documents: Sequence[Document], settings: Settings) -> tuple[list[Document], dict[str, int]]:
     """The documents to explain, in the order of their keys, and how many of the others were left out, by reason."""
     sampled = sample(documents, settings.sample_documents, settings.seed)
-    chosen = [document for document in sampled if not _is_longer(document.text, settings.max_words)]
+    chosen = [document for document in sampled if not is_longer(document.text, settings.max_words)]
     if not chosen:
         raise DocumentsError(
             f"Each of the {len(sampled)} documents has more than {settings.max_words} words; raise --max-words."
@@ -122,15 +126,17 @@ def find_candidates(
     *,
     training_texts: Sequence[str] | None = None,
     seen: NDArray[np.int64] | None = None,
+    helpers: SharingBackend | None = None,
 ) -> Candidates:
     """The terms that may be tested, and where they occur.
 
     ``seen`` (documents, 2) is where what the model reads of each begins and ends, in characters; all of it, if None.
+    ``helpers`` cut many texts in parts, each by itself; what is found is the same.
     """
     kinds = str(settings.terms)
     numbers = _TermNumbers(kinds, stop_words(settings.stop_words))
     texts = [document.text for document in documents]
-    everything = _Found.join([_find(some, numbers) for some in _batches(texts)])
+    everything = _find_all(texts, numbers, helpers)
     found = everything if seen is None else everything.within(_seen_words(texts, seen))
     counts = np.bincount(found.term, minlength=len(numbers.terms))
     is_candidate = counts >= settings.min_occurrences
@@ -264,11 +270,45 @@ def _seen_words(texts: Sequence[str], seen: NDArray[np.int64]) -> NDArray[np.int
     return found
 
 
-def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+def _batches(texts: Sequence[str], n_characters: int = CUT_AT_ONCE) -> Iterator[Sequence[str]]:
     """The texts in turn, as many at a time as have so many characters together, or one that has more."""
-    reached = np.cumsum([len(text) for text in texts]) // CUT_AT_ONCE
+    reached = np.cumsum([len(text) for text in texts]) // n_characters
     edges = [0, *(np.flatnonzero(np.diff(reached)) + 1).tolist(), len(texts)]
     return (texts[start:end] for start, end in pairwise(edges))
+
+
+def _find_all(texts: Sequence[str], numbers: _TermNumbers, helpers: SharingBackend | None) -> _Found:
+    """The words of all texts; cut by helpers where that is worth the way."""
+    n_characters = sum(map(len, texts))
+    if helpers is None or n_characters < 2 * CUT_AT_ONCE * helpers.n_workers:
+        return _Found.join([_find(some, numbers) for some in _batches(texts)])
+    # As many parts for each helper, of like size.
+    n_parts = helpers.n_workers * max(1, round(n_characters / (helpers.n_workers * CUT_BY_A_HELPER)))
+    parts = _batches(texts, -(-n_characters // n_parts))
+    found = helpers.map(partial(_find_apart, numbers.kinds, numbers.never), list(parts))
+    return _Found.join([replace(part, term=numbers.merge(apart)[part.term]) for part, apart in found])
+
+
+def _find_apart(kinds: str, never: frozenset[str], texts: Sequence[str]) -> tuple[_Found, _Apart]:
+    """The words of some texts, with terms numbered by themselves, and what these numbers stand for."""
+    numbers = _TermNumbers(kinds, never)
+    found = _Found.join([_find(some, numbers) for some in _batches(texts)])
+    return found, numbers.apart()
+
+
+def count_holders(texts: Sequence[str], kinds: str) -> dict[str, int]:
+    """How many of some texts hold each term.
+
+    >>> sorted(count_holders(["so good, so", "Good!"], "words").items())
+    [('good', 2), ('so', 1)]
+    """
+    if not texts:
+        return {}
+    found, apart = _find_apart(kinds, frozenset(), texts)
+    holder = np.repeat(np.arange(len(texts)), found.sizes)
+    pairs = np.sort(holder * len(apart.terms) + found.term, kind="stable")
+    terms = pairs[np.diff(pairs, prepend=-1) > 0] % max(1, len(apart.terms))
+    return dict(zip(apart.terms, np.bincount(terms, minlength=len(apart.terms)).tolist()))
 
 
 def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
@@ -284,21 +324,42 @@ def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
     return _Found(term_number[there], first, found.n_words[there].astype(np.int32), sizes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """The terms that some texts hold, in the order of their numbers there, the words that have them, and how often."""
+
+    terms: tuple[str, ...]
+    numbers: dict[str, int]
+    written: dict[str, int]
+
+
 class _TermNumbers(dict[str, int]):
     """The number of the term of every word met so far, by the word as written; terms are numbered as they come."""
 
-    def __init__(self, kinds: str, never: Container[str]) -> None:
+    def __init__(self, kinds: str, never: frozenset[str]) -> None:
         super().__init__()
         self.kinds = kinds
+        self.never = never
         self.terms: dict[str, int] = {}
         self._key = keys_of(kinds)
-        self._never = never
         self._written: Counter[str] = Counter()
 
     def count(self, words: Sequence[str], n: Sequence[int]) -> None:
         """Count how often words are written so."""
         for word, times in zip(words, n):
             self._written[word] += times
+
+    def apart(self) -> _Apart:
+        """What was met, as plain values that can travel."""
+        return _Apart(tuple(self.terms), dict(self), dict(self._written))
+
+    def merge(self, apart: _Apart) -> NDArray[np.int32]:
+        """Add what was met elsewhere; answers the number here of every term that is numbered there."""
+        here = [self.terms.setdefault(term, len(self.terms)) for term in apart.terms]
+        here.append(NO_TERM)  # where the number -1 points to
+        self.update((word, here[number]) for word, number in apart.numbers.items())
+        self._written.update(apart.written)
+        return np.array(here, np.int32)
 
     def written(self, chosen: Sequence[str]) -> tuple[str, ...]:
         """How some terms are written most often; of equally frequent ways, the first in the alphabet."""
@@ -312,7 +373,7 @@ class _TermNumbers(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         found = self._key(word)
-        is_out = found is None or found in self._never
+        is_out = found is None or found in self.never
         self[word] = number = NO_TERM if is_out else self.terms.setdefault(str(found), len(self.terms))
         return number
 
@@ -328,7 +389,7 @@ def _count(texts: Sequence[str], chosen: Sequence[str], kinds: str) -> NDArray[n
     return np.array([counts[word] for word in chosen], np.int64)
 
 
-def _is_longer(text: str, max_words: int) -> bool:
+def is_longer(text: str, max_words: int) -> bool:
     """Whether a text has more words than that; most have not even as many characters, and are not cut for it."""
     return len(text) > max_words and len(words_in(text)) > max_words
 

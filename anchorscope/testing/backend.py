@@ -17,13 +17,13 @@ from anchorscope.local_scores.occlusion import OcclusionScore
 from anchorscope.testing import work
 from anchorscope.types import Backend, Measurements
 
-Make = Callable[[MeteredScore, int], Backend]
+Make = Callable[[MeteredScore, int | None], Backend]
 
 
 def measures_what_the_local_score_measures(make: Make) -> None:
-    """The same rows in the same order, and the same cost, whatever the number of workers."""
+    """The same rows in the same order, and the same cost, whatever the number of workers; None leaves it open."""
     expected, cost = _samples().measure(work.units())
-    for workers in (1, 2):
+    for workers in (1, 2, None):
         with closing(make(_samples(), workers)) as backend:
             found, spent = backend.measure(work.units())
         _assert_same(found, expected)

@@ -37,7 +37,7 @@ from anchorscope.text.pairs import paired
 from anchorscope.text.rule import has_words
 from anchorscope.text.unpack import LIMIT, PACKINGS, packing_of, unpacked
 from anchorscope.text.words import clean_tweet
-from anchorscope.types import Document
+from anchorscope.types import Beyond, Document
 
 CLEANINGS: Mapping[str, Callable[[str], str]] = {"none": str, "tweets": clean_tweet}
 """What can be done to a text before anything else sees it."""
@@ -50,7 +50,8 @@ HEAD = 4096
 class Documents:
     """What was read: the documents, how many more were skipped and why, a hash of them all, and where they are from.
 
-    ``remarks`` are sentences about how they were read, where that was guessed.
+    ``remarks`` are sentences about how they were read, where that was guessed. ``beyond`` is what is known of all
+    documents where these are some drawn from many.
     """
 
     documents: Sequence[Document]
@@ -58,6 +59,7 @@ class Documents:
     sha256: str
     source: str
     remarks: tuple[str, ...] = ()
+    beyond: Beyond | None = None
 
     def __len__(self) -> int:
         return len(self.documents)

@@ -14,9 +14,11 @@ from anchorscope.types.contracts import (
     Perturbator,
     Predictor,
     Reporter,
+    SharingBackend,
 )
 from anchorscope.types.values import (
     EMPTY,
+    Beyond,
     Cost,
     Differentiable,
     Document,
@@ -37,6 +39,7 @@ __all__ = [
     "EMPTY",
     "Backend",
     "BeginningPredictor",
+    "Beyond",
     "Cost",
     "Differentiable",
     "DifferentiablePredictor",
@@ -53,6 +56,7 @@ __all__ = [
     "Predictor",
     "Proposals",
     "Reporter",
+    "SharingBackend",
     "Snapshot",
     "Spelled",
     "Term",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,7 +136,7 @@ class LocalScore(Protocol):
 class Backend(Protocol):
     """Where units of work are measured: in this process, in others, on other machines.
 
-    What makes one is called with a local score and the number of workers.
+    What makes one is called with a local score and the number of workers, or None for as many as it likes.
     """
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
@@ -148,6 +148,21 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Let the workers go."""
+        ...
+
+
+@runtime_checkable
+class SharingBackend(Backend, Protocol):
+    """A backend whose workers also take their share of what comes before the first round: cutting and predicting."""
+
+    n_workers: int
+
+    def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
+        """What the model says of some texts (texts, labels), and what that took."""
+        ...
+
+    def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
+        """What a function answers to each argument; function and arguments can be pickled."""
         ...
 
 

@@ -33,6 +33,14 @@ class Document(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Beyond:
+    """A collection that some documents were drawn from: how many there are, and how many hold each of their terms."""
+
+    n_documents: int
+    holders: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Words:
     """The words of a text and the gaps around them: ``gaps[i]`` stands before ``words[i]``, the last one at the end."""
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
-from runs import make_run
+from runs import explained, finish, make_run, reviews
 
+from anchorscope.asking.budget import Budget
 from anchorscope.errors import InputError
 from anchorscope.testing import WeightPredictor
 from reliability.signals import alive
@@ -95,3 +96,19 @@ def test_an_interrupt_while_workers_start_leaves_none_behind(monkeypatch: pytest
     with pytest.raises(KeyboardInterrupt):
         [*make_run(workers=2).snapshots()]
     wait_until(lambda: {*active_children()} <= before, seconds=5)
+
+
+def test_workers_share_the_linear_pass_and_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terms are numbered apart in each part, and as they are met: only the merged ones may come out."""
+    monkeypatch.setattr("anchorscope.planning.candidates.CUT_AT_ONCE", 500)
+    monkeypatch.setattr("anchorscope.planning.candidates.CUT_BY_A_HELPER", 700)
+    texts = [*reviews(600), "Great GREAT great!!! :-)", "so_called 3.5 #not", "FILM Film, and"] * 2
+    given = {"texts": texts, "strategy": "race", "score": "occlusion", "aggregation": "total", "test": "fixed"}
+    assert explained(**given, workers=2) == explained(**given)
+
+
+def test_workers_predict_within_the_calls_that_are_left() -> None:
+    """Of 400 calls 40% draw 160 of the documents, which two workers predict; the others are for tests."""
+    run = make_run(reviews(300), workers=2, strategy="race", budget=Budget(max_model_calls=400), round_size=50)
+    finish(run)
+    assert run.result().cost.predictor_texts <= 400

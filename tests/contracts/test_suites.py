@@ -53,7 +53,11 @@ MADE: dict[tuple[str, str], Callable[..., Any]] = {
     ("plug", "check"),
     [pytest.param(plug, check, id=f"{'-'.join(plug)}-{check.__name__}") for plug in MADE for check in checks(plug[0])],
 )
-def test_what_is_built_in_passes(plug: tuple[str, str], check: Callable[[Callable[..., Any]], None]) -> None:
+def test_what_is_built_in_passes(
+    plug: tuple[str, str], check: Callable[[Callable[..., Any]], None], request: pytest.FixtureRequest
+) -> None:
+    if plug == ("backend", "ray"):
+        request.getfixturevalue("local_ray")
     check(MADE[plug])
 
 

@@ -136,7 +136,7 @@ class OneByOne:
     """A unit at a time, in this process."""
 
     def __init__(self, score, workers):
-        if workers < 1:
+        if workers is not None and workers < 1:
             raise InputError(f"One by one takes at least 1 worker, not {workers}.")
         self._score = score
 

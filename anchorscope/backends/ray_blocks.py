@@ -1,0 +1,92 @@
+"""Parquet files on Ray: blocks are read, and a function applied to them, by whoever is free; only answers come here.
+
+Ray Data reads no further ahead than its memory allows, so a slow consumer slows the readers down.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from pickle import dumps, loads
+from typing import Any, TypeVar
+
+from anchorscope.asking.answers import brief
+from anchorscope.backends.ray_session import Session, open_session
+from anchorscope.errors import AnchorscopeError, DocumentsError
+from anchorscope.text.blocks import Blocks, checked_column, parquet_files, texts_of
+
+T = TypeVar("T")
+
+MOST_BLOCKS = 4096
+"""Tasks of one pass, at most; each may take several row groups."""
+
+
+@contextmanager
+def ray_blocks(
+    paths: Sequence[str | Path], column: str | None, address: str | None, workers: int | None
+) -> Iterator[Blocks]:
+    """The blocks of some files, as long as Ray is there."""
+    files = parquet_files(paths)
+    name = checked_column(files, column)
+    session = open_session(address, workers)
+    try:
+        yield RayBlocks(session, files, name, ", ".join(map(str, paths)))
+    finally:
+        session.close()
+
+
+class RayBlocks:
+    """Parquet files, read by the workers of a cluster, which see them at the same paths."""
+
+    def __init__(self, session: Session, files: Sequence[str], column: str, source: str) -> None:
+        self.source = source
+        self._ray = session.ray
+        self._files = [str(Path(file).resolve()) for file in files]
+        self._column = column
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Ray Data warns of its own defaults
+            import ray.data
+
+            context = ray.data.DataContext.get_current()
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        context.enable_progress_bars = False
+        context.print_on_execution_start = False
+
+    def over(self, function: Callable[[list[str]], T]) -> Iterator[T]:
+        """What the function answers to each block, as it comes."""
+        import ray.data
+        from pyarrow.parquet import ParquetFile
+
+        column = self._column
+
+        def answered(row: dict[str, Any]) -> dict[str, bytes]:
+            group = ParquetFile(row["file"]).read_row_group(row["group"], columns=[column])
+            return {"answer": dumps(function(texts_of(group.column(0), row["file"])))}
+
+        try:
+            # A row group is the least that can be read of a file by itself.
+            groups = [
+                {"file": file, "group": group}
+                for file in self._files
+                for group in range(ParquetFile(file).metadata.num_row_groups)
+            ]
+            data = ray.data.from_items(groups, override_num_blocks=min(len(groups), MOST_BLOCKS))
+            for row in data.map(answered).iter_rows():
+                yield loads(row["answer"])
+        except (self._ray.exceptions.RayError, OSError) as error:
+            raise _told(error, self.source) from error
+
+
+def _told(error: BaseException, source: str) -> AnchorscopeError:
+    """What went wrong at a worker, in one sentence."""
+    cause: Any = error
+    while cause is not None and not isinstance(cause, AnchorscopeError | OSError):
+        cause = getattr(cause, "cause", None) or cause.__cause__
+    if isinstance(cause, AnchorscopeError):
+        return cause
+    if isinstance(cause, OSError):
+        return DocumentsError(f"A worker cannot read {source} ({brief(cause)}); put it where every node sees it.")
+    return AnchorscopeError(f"Reading {source} on Ray failed ({brief(error)}); try again, or with --backend local.")

@@ -1,0 +1,94 @@
+"""Documents that stay where they are: a Parquet file, a folder or a pattern, read block by block.
+
+A ``Blocks`` takes a function to the texts of every block and brings back what it answers; the texts stay there. Here it
+is this process that reads, one block after another; on a cluster it is whoever is near the file (``backends``). The
+blocks come in any order, so what is made of the answers must not depend on it.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from anchorscope.errors import DocumentsError, MissingPackageError, UnknownNameError
+from anchorscope.text.formats import TEXT
+
+T = TypeVar("T")
+
+ROWS = 8192
+"""Rows of a block, at most."""
+
+
+class Blocks(Protocol):
+    """Texts in blocks, of a source that has a name."""
+
+    source: str
+
+    def over(self, function: Callable[[list[str]], T]) -> Iterator[T]:
+        """What a function answers to the texts of each block, in any order."""
+        ...
+
+
+class ParquetBlocks:
+    """Parquet files, read here."""
+
+    def __init__(self, paths: Sequence[str | Path], column: str | None = None) -> None:
+        self.source = ", ".join(map(str, paths))
+        self._files = parquet_files(paths)
+        self._column = checked_column(self._files, column)
+
+    def over(self, function: Callable[[list[str]], T]) -> Iterator[T]:
+        """Block by block."""
+        from pyarrow.parquet import ParquetFile
+
+        for file in self._files:
+            for batch in ParquetFile(file).iter_batches(ROWS, columns=[self._column]):
+                yield function(texts_of(batch.column(0), file))
+
+
+def parquet_files(paths: Sequence[str | Path]) -> list[str]:
+    """The files that paths, folders and patterns stand for."""
+    found: list[str] = []
+    for path in map(str, paths):
+        some = sorted(map(str, Path(path).rglob("*.parquet"))) if Path(path).is_dir() else sorted(glob.glob(path))
+        if not some:
+            raise DocumentsError(
+                f"There is no Parquet file {path}; name a .parquet file, a folder of them, or a pattern."
+            )
+        found += some
+    if not found:
+        raise DocumentsError("No file was named; name a .parquet file, a folder of them, or a pattern.")
+    if others := [file for file in found if not file.endswith(".parquet")]:
+        raise DocumentsError(f"{others[0]} is no .parquet file; --draw reads Parquet, block by block.")
+    return found
+
+
+def checked_column(files: Sequence[str], column: str | None) -> str:
+    """The column with the texts, if every file has it."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import read_schema
+    except ImportError as error:
+        raise MissingPackageError("pyarrow", "parquet", "reading .parquet files") from error
+    name = TEXT if column is None else column
+    for file in files:
+        try:
+            known = read_schema(file).names
+        except (OSError, ArrowException) as error:
+            raise DocumentsError(f"{file} cannot be read ({error}); check that it is a whole Parquet file.") from error
+        if name not in known:
+            raise UnknownNameError(f"text column in {file} called", name, known)
+    return name
+
+
+def texts_of(column: Any, source: str) -> list[str]:
+    """The texts of a column of pyarrow; a cell without one is an empty text."""
+    cells = column.to_pylist()
+    for cell in cells:
+        if cell is not None and not isinstance(cell, str):
+            raise DocumentsError(
+                f"{source}: a text is {cell!r} (a {type(cell).__name__}), not a string; choose another --text-column."
+            )
+    return [cell or "" for cell in cells]
