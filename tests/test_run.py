@@ -368,9 +368,9 @@ def test_every_text_that_the_model_is_asked_about_counts(tmp_path: Path) -> None
 
 def test_a_scan_that_cannot_predict_its_documents_is_refused_with_the_next_step() -> None:
     model = Untouchable()
-    with pytest.raises(CallsSpentError, match=r"--max-model-calls 20 ends before .* the 30 documents: allow more"):
+    with pytest.raises(InputError, match=r"--max-model-calls 20 is too small .* of 30 documents: allow more calls"):
         finish(make_run(model=model, budget=Budget(max_model_calls=20)))
-    assert model.n_asked <= 20
+    assert model.n_asked == 0
 
 
 # --- a model that answers nonsense ---
