@@ -206,7 +206,8 @@ def main() -> None:
         if arguments.roar:
             kept = Rows(arguments.out / "yardsticks_roar.csv", ROAR_FIELDS)
             roar(Rows(arguments.out / "yardsticks_linear.csv"), kept, arguments.data)
-    yardsticks_page.write(arguments.out)
+    if arguments.out == DATA:
+        yardsticks_page.write(DATA)
 
 
 if __name__ == "__main__":
