@@ -95,7 +95,7 @@ def test_langid_is_driven_by_words_of_the_language() -> None:
         elsewhere = " ".join(other for name, other in SENTENCES.items() if name != language).lower()
         strangers = [term for term in found if term not in text.lower() or f" {term} " in elsewhere]
         assert len(strangers) <= len(found) // 5, (language, strangers)
-    assert n_found >= 10
+    assert n_found >= 5
 
 
 REVIEWS = [

@@ -376,7 +376,8 @@ def summarise(
     # where labels are all that a model tells, many are as good as that one, and it is chance who is in the list.
     order = np.argpartition(-draws, k - 1, axis=1)[:, :k]
     chosen = np.take_along_axis(draws, order, axis=1)
-    least = chosen.min(axis=1, keepdims=True) - TIED * np.abs(chosen).max(axis=1, keepdims=True)
+    size = np.abs(chosen).max(axis=1, keepdims=True, initial=0.0)
+    least = chosen.min(axis=1, keepdims=True, initial=np.inf) - TIED * size
     membership = (draws >= least).mean(axis=0)
     # (draws,): what the best list of each draw is worth; the shown list, which cannot know, gives away the difference.
     best = chosen.sum(axis=1)
