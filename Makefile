@@ -22,26 +22,18 @@ browser:
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium fonts-noto-core fonts-noto-cjk; } >/dev/null 2>&1 \
 	  || { echo "The browser tests need chromium: apt-get install chromium fonts-noto-core fonts-noto-cjk"; exit 1; }
 
-# The tables of docs/performance.md and docs/growth.md, as they are there: two hours on one core, and gigabytes in .cache for
-# the tools that we compare with. DATA=FOLDER adds the tasks that come as files (benchmarks/tasks.py says which); without it
-# there are the film reviews. CORPUS=FOLDER adds the table of growth, from a folder of plain texts (benchmarks/growth.py).
+# The tables of docs/performance.md and docs/scale.md: an hour on one core, and gigabytes in .cache for the tools that we
+# compare with. DATA=FOLDER adds the tasks that come as files (benchmarks/tasks.py says which); without it there are the film
+# reviews. CORPUS=FOLDER adds the tables of scale, from a folder of plain texts (benchmarks/scale.py).
 DATA ?=
-ALL := $(if $(DATA),--data $(DATA),--tasks rotten-tomatoes)
 TWO := $(if $(DATA),--data $(DATA) --tasks rotten-tomatoes corona,--tasks rotten-tomatoes)
-ONCE := --once "paper's rule, all words" "exact kl, all words"
 bench: export OMP_NUM_THREADS := 1
 bench: .venv/test.installed
+	$(BIN)/python -m benchmarks.default_cost $(TWO)
+	$(if $(DATA),$(BIN)/python -m benchmarks.own_time --data $(DATA))
+	$(if $(DATA),$(BIN)/python -m benchmarks.many_labels --data $(DATA))
 	$(BIN)/python -m benchmarks.peers $(TWO) --few-documents 8
-	$(BIN)/python -m benchmarks.breakdown $(ALL)
-	$(BIN)/python -m benchmarks.breakdown $(ALL) --perturbator corpus
-	$(BIN)/python -m benchmarks.presets $(ALL) --perturbator corpus --documents 50 $(ONCE)
-	$(BIN)/python -m benchmarks.presets $(TWO) --documents 24 --seeds 1 --min-occurrences 1
-	$(BIN)/python -m benchmarks.ideas $(TWO) --perturbator corpus --documents 1000
-	$(BIN)/python -m benchmarks.ideas $(TWO) --documents 60 --seeds 1 --min-occurrences 1
-	$(if $(DATA),$(BIN)/python -m benchmarks.settled --data $(DATA))
-	$(BIN)/python -m benchmarks.settled --tasks rotten-tomatoes --occurrences 41000 410000 4100000
-	$(if $(CORPUS),$(BIN)/python -m benchmarks.growth --data $(CORPUS))
-	env -u OMP_NUM_THREADS $(BIN)/python -m benchmarks.first_answer
+	$(if $(CORPUS),$(BIN)/python -m benchmarks.scale --data $(CORPUS))
 
 # docs/yardsticks.md: rows that are missing are made, then the page. Hours on one core; it may be stopped, and goes on.
 # ENCODERS=FOLDER (python -m benchmarks.classifiers) adds the encoders.

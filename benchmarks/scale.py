@@ -3,7 +3,8 @@
     OMP_NUM_THREADS=1 python -m benchmarks.scale --data FOLDER [--sizes 1000 … 1000000]
         [--by local:1 local:2 ray:2 ray:2:draw] [--strategy race] [--repeats 1]
 
-FOLDER is that of ``benchmarks.growth``: texts, a document a line. Sizes are nested; beyond the lines that there are,
+FOLDER holds plain texts, a document a line (``*.txt.xz``; lines of heldout.txt.xz are left out). Sizes are nested;
+beyond the lines that there are,
 lines are varied (two words of one are swapped, by a seed), and the row says how many. With ``draw`` 10,000 documents
 are drawn of Parquet files of 100,000 rows, and the others are counted where they are. A linear classifier of film
 reviews is explained by the preset ``fast``. Every run has a process of its own; those of a size follow each other at
@@ -40,8 +41,9 @@ from anchorscope.run import Run
 from anchorscope.settings import Settings, preset
 from anchorscope.text.read import Documents, read_files
 from anchorscope.text.segmenters import segments
-from benchmarks import written
-from benchmarks.growth import _classifier, _lines, _memory
+from benchmarks import classifiers, tasks, written
+from benchmarks.lines import lines as all_lines
+from benchmarks.lines import memory
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 BY = ("local:1", "local:2")
@@ -61,10 +63,10 @@ def measure(by: str, strategy: str, lines: Path) -> dict[str, Any]:
     """One run in a fresh process: a row of the table."""
     backend, workers, *drawn = by.split(":")
     settings = preset("fast", strategy=strategy)
-    predictor = _classifier()
+    predictor = classifiers.train("linear", tasks.load("rotten-tomatoes", None, 1).train)
     for text in ("電影很好看", "これは映画です", "ภาพยนตร์เรื่องนี้ดี"):  # dictionaries, which large collections need
         segments(text)
-    held = _memory("VmRSS")
+    held = memory("VmRSS")
     wall, cpu = perf_counter(), process_time()
     documents = read(backend, int(workers), settings, lines, is_drawn=drawn == ["draw"])
     reading = perf_counter() - wall
@@ -83,8 +85,8 @@ def measure(by: str, strategy: str, lines: Path) -> dict[str, Any]:
         "beyond_seconds": beyond,
         "cpu": process_time() - cpu,
         "workers_cpu": children.ru_utime + children.ru_stime,
-        "peak_mb": _memory("VmHWM"),
-        "beside_mb": _memory("VmHWM") - held,
+        "peak_mb": memory("VmHWM"),
+        "beside_mb": memory("VmHWM") - held,
         "tests": last.cost.tests,
         "calls": last.cost.predictor_texts,
         "terms": len({term.term for e in last.explanations.values() for term in e.terms}),
@@ -153,7 +155,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    lines = _lines(arguments.data)
+    lines = all_lines(arguments.data)
     with tempfile.TemporaryDirectory() as folder:
         for size in arguments.sizes:
             path = Path(folder, f"{size}.txt")

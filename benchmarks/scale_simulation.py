@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python -m benchmarks.scale_simulation --data FOLDER
 
 Nothing here was run at these sizes. What a block of documents costs a worker and the driver in each pass of ``--draw``
-is measured (CPU seconds, on 25,000 documents of FOLDER, as ``benchmarks.growth`` has it); a discrete simulation then
+is measured (CPU seconds, on 25,000 documents of FOLDER, as ``benchmarks.scale`` has it); a discrete simulation then
 plays the passes: workers take blocks, their answers queue for the driver's one link and one core, and a worker waits
 while too many answers do. A GPU comes with 16 cores, as on the machine of docs/performance.md, whose rate of judgements
 is taken for predicting. Besides the three passes that stand (hash, fetch, count) it plays one that does not: every
@@ -33,7 +33,7 @@ from anchorscope.planning.candidates import find_candidates
 from anchorscope.settings import preset
 from anchorscope.text.read import read_texts
 from benchmarks import written
-from benchmarks.growth import _lines
+from benchmarks.lines import lines
 
 BLOCK = 25_000
 DRAWN = 10_000
@@ -160,7 +160,7 @@ def main() -> None:
     arguments = parser.parse_args()
     card = json.loads((written.DATA / "card.json").read_text(encoding="utf-8"))
     judgements = float(card["ceilings"]["judgements_per_second"])
-    passes, ordering = measured_passes(_lines(arguments.data), judgements)
+    passes, ordering = measured_passes(lines(arguments.data), judgements)
     sizes = [(size, n) for size, n in product(SIZES, GPUS)]
     rows = [simulated(passes, ordering, n, size) for size, n in sizes]
     constants = [

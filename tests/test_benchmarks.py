@@ -22,13 +22,11 @@ from anchorscope.text.read import read_texts
 from anchorscope.text.words import split
 from benchmarks import (
     contenders,
-    first_answer,
     peer_alibi,
     peer_anchor_exp,
     peer_own,
     peers,
     retraining,
-    variants,
     written,
     yardsticks,
     yardsticks_page,
@@ -110,28 +108,6 @@ def test_the_best_list_of_a_peer_is_the_one_with_the_best_mean() -> None:
         for label, value in zip("ab", values)
     ]
     assert [row["aggregation"] for row in peers.best(rows)] == ["pr", "pr"]
-
-
-def test_differences_are_paired_by_seed() -> None:
-    """Ours exceeds the other by 0.1 with both seeds, however much the seeds differ: the band has no width."""
-    rows = [
-        {"task": "t", "label": "l", "variant": name, "seed": seed, "share": share + more}
-        for seed, share in enumerate((0.2, 0.8))
-        for name, more in (("other", 0.0), ("ours", 0.1))
-    ]
-    (found,) = variants.against(rows, "ours", "other")
-    assert found["more"] == pytest.approx(0.1) and found["band"] == pytest.approx(0, abs=1e-12)
-    assert found["seeds"] == 2
-    assert variants.band([0.1, 0.3]) == pytest.approx((0.2, 12.706 * 0.1))
-
-
-@pytest.mark.parametrize("share, seconds", [(0.8, 2), (0.9, 5), (0.0, 2)])
-def test_a_useful_answer_stays_useful(share: float, seconds: int) -> None:
-    rows = [
-        {"seconds": s, "tests": tests, "aopc yes": aopc} for s, tests, aopc in [(1, 0, 0.1), (2, 9, 0.1), (5, 20, 0.12)]
-    ]
-    figures = first_answer.figures(rows, share)
-    assert [figures[name]["seconds"] for name in ("first table", "useful", "complete")] == [2, seconds, 5]
 
 
 def test_a_meter_counts_work_and_not_waiting() -> None:

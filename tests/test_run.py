@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from runs import PLAIN, WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
 
-from anchorscope.asking.budget import Budget, CallsSpentError
+from anchorscope.asking.budget import Budget
 from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
 from anchorscope.estimate import estimate
 from anchorscope.journal.reader import RunReader
