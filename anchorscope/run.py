@@ -242,6 +242,8 @@ class Run:
         sampled = np.sort(np.argsort(priority[drawn])[:SURROGATE_DOCUMENTS])
         self._n_asked = self._predictor.n_probed + int(known.get("asked", 0))
         self._n_tokens = self._predictor.n_probed_tokens + int(known.get("tokens", 0))
+        if journal and self._predictor.n_probed:
+            journal.begin({"asked": self._n_asked, "tokens": self._n_tokens})
         predictions, rows = self._predictions(chosen, sampled, backend, journal, clock)
         collection = collect(
             chosen,
@@ -336,11 +338,9 @@ class Run:
         n_labels = len(self._predictor.labels)
         known = journal.read_predictions(len(chosen), n_labels) if journal else None
         start = 0 if known is None else len(known)
-        at_once = PREDICTED_IN_TIME if isfinite(self._budget.max_seconds) else PREDICTED_AT_ONCE
-        at_once *= backend.n_workers if isinstance(backend, SharingBackend) else 1
-        edges = sorted({start, min(start + PROBE, len(chosen)), *range(start, len(chosen), at_once), len(chosen)})
+        n_workers = backend.n_workers if isinstance(backend, SharingBackend) else 1
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
-        for begin, end in pairwise(edges):
+        for begin, end in pairwise(self._edges(start, len(chosen), n_workers)):
             try:
                 rows = self._predicted(chosen[begin:end], backend, clock)
             except TimeUpError as error:
@@ -355,6 +355,19 @@ class Run:
             np.concatenate([piece.confidence for piece, _ in pieces]),
         )
         return predictions, np.concatenate([rows for _, rows in pieces])
+
+    def _edges(self, start: int, end: int, n_workers: int) -> list[int]:
+        """Where the pieces of the predictions begin and end. Where time is limited, each is half as large again as the
+        one before, so that little of what was asked is lost when it is up."""
+        if not isfinite(self._budget.max_seconds):
+            at_once = PREDICTED_AT_ONCE * n_workers
+            return sorted({start, min(start + PROBE, end), *range(start, end, at_once), end})
+        edges = [start]
+        size = float(PROBE)
+        while edges[-1] < end:
+            edges.append(min(end, edges[-1] + int(size)))
+            size = min(1.5 * size, PREDICTED_IN_TIME * n_workers)
+        return edges
 
     def _predicted(self, documents: Sequence[Document], backend: Backend, clock: Clock) -> NDArray[np.float64]:
         """The model's answers about some documents; where it is at fault, the error names the document."""

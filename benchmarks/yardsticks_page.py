@@ -23,6 +23,9 @@ from benchmarks.contenders import CONTENDERS, TORCH_ONLY
 K = 20
 REFERENCE = "fast"
 RIVAL = "occlusion"
+GUESS = "surrogate"
+"""What the reference begins with; both are compared with it line by line."""
+
 LEVEL = 0.05
 ORACLE_OF = {"deletion": "oracle, deletion", "replacement": "oracle, replacement", "held_out": "oracle, held out"}
 TITLES = {
@@ -168,8 +171,7 @@ def _tables(rows: Sequence[Row]) -> Iterable[str]:
         if cells:
             yield f"### {TITLES[column]}"
             yield _by_calls(cells, 3 if column == "insertion" else 2)
-            if (versus := _versus(cells)) is not None:
-                yield versus
+            yield from filter(None, (_versus(cells, rival) for rival in (RIVAL, GUESS)))
 
 
 def _by_calls(cells: Cells, digits: int) -> str:
@@ -215,10 +217,10 @@ def _arrows(cells: Cells) -> dict[tuple[str, str], str]:
     }
 
 
-def _versus(cells: Cells) -> str | None:
-    """The reference against the simplest rival: mean difference over classes, its 95% band, in how many it is ahead."""
-    all_calls = sorted({calls for method, calls in cells if method == RIVAL and calls.isdigit()}, key=int)
-    found = [differences(cells, (REFERENCE, calls), (RIVAL, calls)) for calls in all_calls]
+def _versus(cells: Cells, rival: str) -> str | None:
+    """The reference against a rival: mean difference over classes, its 95% band, in how many it is ahead."""
+    all_calls = sorted({calls for method, calls in cells if method == rival and calls.isdigit()}, key=int)
+    found = [differences(cells, (REFERENCE, calls), (rival, calls)) for calls in all_calls]
     if not any(found):
         return None
     corrected = holm([p_value(values) for values in found])
@@ -228,7 +230,7 @@ def _versus(cells: Cells) -> str | None:
         for calls, values, p in zip(all_calls, found, corrected)
         if values
     ]
-    return f"`{REFERENCE}` minus `{RIVAL}`, 95% band over classes: {'; '.join(told)}."
+    return f"`{REFERENCE}` minus `{rival}`, 95% band over classes: {'; '.join(told)}."
 
 
 def _planted(rows: Sequence[Row]) -> Iterable[str]:
@@ -277,13 +279,28 @@ def _roar(rows: Sequence[Row]) -> str:
     names = [*dict.fromkeys(row["task"] for row in rows)]
     methods = [*dict.fromkeys(row["method"] for row in rows if row["method"] not in list(ORACLE_OF.values())[1:])]
 
-    def lost(method: str, task: str | None = None) -> str:
-        mine = [row for row in rows if row["method"] == method and task in (None, row["task"])]
-        values = [float(row["accuracy"]) - float(row["without"]) for row in mine]
-        return f"{np.mean(values):.3f}" if values else ""
+    def lost(method: str) -> list[float]:
+        """By task, the mean over seeds."""
+        found = []
+        for task in names:
+            mine = [row for row in rows if (row["method"], row["task"]) == (method, task)]
+            found.append(float(np.mean([float(row["accuracy"]) - float(row["without"]) for row in mine] or [np.nan])))
+        return found
 
-    lines = [[method, *(lost(method, task) for task in names), lost(method)] for method in methods]
-    return _markdown(["accuracy lost", *names, "mean"], lines)
+    by_method = {method: lost(method) for method in methods}
+    lines = [[method, *_three(of), *_three([float(np.mean(of))])] for method, of in by_method.items()]
+    apart = [ours - theirs for ours, theirs in zip(by_method[REFERENCE], by_method[RIVAL])]
+    n_words = {method: np.mean([int(row["words"]) for row in rows if row["method"] == method]) for method in methods}
+    fewest = ", ".join(f"`{method}` {n:.0f}" for method, n in n_words.items() if n < 35)
+    told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}."
+    versus = f"{np.mean(apart):+.3f} ± {band(apart):.3f} (p {p_value(apart):.2g})"
+    told += f" `{REFERENCE}` minus `{RIVAL}`, over tasks: {versus}."
+    told += f" Words taken out: about 40; {fewest}, as both classes have the same ones." if fewest else ""
+    return told + "\n\n" + _markdown(["accuracy lost", *names, "mean"], lines)
+
+
+def _three(values: Sequence[float]) -> list[str]:
+    return ["" if np.isnan(value) else f"{value:.3f}" for value in values]
 
 
 def _planting(rows: Sequence[Row]) -> Iterable[str]:
@@ -368,6 +385,7 @@ def _n_seeds(rows: Sequence[Row]) -> str:
 
 def _made(by_model: Mapping[str, Sequence[Row]]) -> str:
     told = ", ".join(f"`docs/data/yardsticks_{name}.csv`" for name, rows in by_model.items() if rows)
+    told += ", `docs/data/yardsticks_roar.csv`, `docs/data/planting.csv`"
     return f"Rows: {told}. `make yardsticks DATA=FOLDER` makes those that are missing, and this page."
 
 
@@ -382,18 +400,23 @@ HEAD = """\
 Every contender makes a list of 20 words for each class of a model within a number of model calls, the predictions of
 documents included; a meter holds it to that. The list is then measured in several ways (`anchorscope/evaluation/`):
 words deleted or replaced in the documents that were explained, deleted in documents that were not, put into documents
-of other classes, compared over seeds; and by words that were planted, and rules whose answer is known. A list that ends
-early is scored as it is.
+of other classes, compared over seeds; and by words that were planted, and rules whose answer is known. A list that
+ends early is scored as it is.
 
-Deletion comes last: its oracle leaves out one word at a time, which is what occlusion does, so it favours occlusion and
-`fast`. *Contenders* (`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and is the
-simplest rival; LIME (25 samples a document) and SHAP (50) are summed with their sign, as are the values of `shapiq`;
-`surrogate` is a regression of the predictions alone; `paper` and `paper-optimised` are the paper's rule with the
-perturbator `corpus`, whose words also replace words in *replacement*; `banzhaf` and `fast` are presets. `fast` ends
-when it holds its lists for settled, `fast, all calls` does not.
+Deletion comes last: its oracle leaves out one word at a time, which is what occlusion does, so it favours occlusion
+and `fast`. *Documents that were not explained* is deletion too, and the oracle of *replacement* also takes one word
+at a time, so they are its kin; insertion, planted words and retraining are not, and there `fast` does not lead
+everywhere. *Stability* is no quality by itself: `frequency` has most of it. *Contenders*
+(`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and is the simplest rival;
+LIME (25 samples a document) and SHAP (50) are summed with their sign, as are the values of `shapiq`; `surrogate` is a
+regression of the predictions alone; `paper` and `paper-optimised` are the paper's rule with the perturbator `corpus`,
+whose words also replace words in *replacement*; `banzhaf` and `fast` are presets. `fast` ends when it holds its lists
+for settled, `fast, all calls` does not. `banzhaf` and `paper-optimised` may name no stop words and no words of fewer
+than 5 occurrences, which the oracles and the others may: a part of their distance is that.
 
 **Bold** is the best of a column. An arrow: above (↑) or below (↓) `fast` at 5%, paired by class, after Holm's
-correction over the table."""
+correction over the table; the p of a line below it is corrected over the numbers of calls. The two classes of a task
+share one model, so there are half as many independent cases as classes."""
 
 PLANTED = """\
 Six made-up words for each class are planted in the texts that a linear classifier learns from, and in the documents
@@ -401,17 +424,18 @@ Six made-up words for each class are planted in the texts that a linear classifi
 always come together."""
 
 KNOWN = """\
-The share of the answer among the first words of a list (`evaluation/known_answers.py`). In *redundant* either of
-two words would do and both are always there: leaving out one at a time sees nothing."""
+The share of the answer among the first words of a list (`evaluation/known_answers.py`). In *redundant* either of two
+words would do and both are always there: leaving out one at a time sees nothing, and `fast` has them only where it
+stops early, on the surrogate's word. A blank was not run."""
 
 ROAR = """\
 The words of both classes' lists (made with 4,000 calls) are taken out of all texts, and a linear classifier learns
 and is tested without them: the accuracy that is lost, in the mean over seeds. More is better."""
 
 PLANTING = """\
-Ten neutral words of a collection are made to shift a class by 0.3 to 3 logits, `fast` runs on the model so
-changed, and what it finds is compared with the truth (`python -m benchmarks.planting`). *Due* are words whose true
-score puts them among the first 20. The intervals are of 90%."""
+Ten neutral words of a collection are made to shift a class by 0.3 to 3 logits, `fast` runs on the model so changed,
+and what it finds is compared with the truth (`python -m benchmarks.planting`). *Due* are words whose true score puts
+them among the first 20. The intervals are of 90%: too short where words matter, too long where they hardly do."""
 
 PEERS = """\
 They ask the model so often about one document that with these numbers of calls they would see few documents, so

@@ -24,7 +24,7 @@ def parts() -> Iterator[tuple[str, Path]]:
     """Every file of the package and the room that it is in: its own name, or that of its sub-package."""
     for path in sorted(PACKAGE.rglob("*.py")):
         inside = path.relative_to(PACKAGE)
-        if inside.name != "__init__.py" or len(inside.parts) > 1:
+        if inside.name not in ("__init__.py", "__main__.py") or len(inside.parts) > 1:
             yield inside.parts[0].removesuffix(".py"), path
 
 

@@ -373,6 +373,14 @@ def test_a_scan_that_cannot_predict_its_documents_is_refused_with_the_next_step(
     assert model.n_asked == 0
 
 
+def test_little_is_lost_when_time_is_up_while_documents_are_predicted() -> None:
+    """Where time is limited, a piece is half as large again as the one before."""
+    edges = make_run(budget=Budget(max_seconds=9))._edges(0, 1000, 1)
+    sizes = np.diff(edges)
+    assert edges[0] == 0 and edges[-1] == 1000 and sizes[0] == 2
+    assert (sizes[1:-1] <= 1.5 * sizes[:-2] + 1).all() and sizes.max() <= 256
+
+
 # --- a model that answers nonsense ---
 
 

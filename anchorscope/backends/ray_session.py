@@ -85,7 +85,7 @@ def _refuse_unreachable(address: str) -> None:
     if address == AUTO:
         return
     host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or "/" in host:
+    if not host or not port.isdecimal() or "/" in host:
         raise InputError(
             f"{address!r} is no address of a Ray cluster; expected HOST:PORT of its head, such as 10.0.0.1:6379, or "
             f"{AUTO} on one of its machines."

@@ -174,7 +174,7 @@ class Collection(Candidates):
 
     def _placebo_features(self, occurrences: NDArray[np.int64]) -> NDArray[np.float64]:
         probability = self.predictions.confidence[self.occurrence_document[occurrences]]
-        n_words = np.diff(self.first_position)[occurrences].astype(np.float64)
+        n_words = (self.first_position[occurrences + 1] - self.first_position[occurrences]).astype(np.float64)
         return features(probability, n_words, n_words * self._term_lengths[self.occurrence_term[occurrences]])
 
     @cached_property

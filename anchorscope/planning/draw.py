@@ -45,7 +45,7 @@ def draw(blocks: Blocks, n: int, settings: Settings, *, clean: str = "none") -> 
     if settings.sample_documents != 1:
         raise InputError("--draw draws documents, and so does --sample-documents: leave one of them out.")
     read = [*blocks.over(partial(_hashed, clean, settings.max_words))]
-    hashes = np.sort(np.concatenate([some.usable for some in read]))
+    hashes = np.sort(np.concatenate([np.empty(0, np.uint64), *(some.usable for some in read)]))
     n_empty = sum(some.n_empty for some in read)
     n_long = sum(some.n_long for some in read)
     del read

@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot
+from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot, shortened
 from anchorscope.asking.retry import Retry
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, SomeFailedError
 from anchorscope.predictors.fingerprints import of_object
@@ -94,8 +94,8 @@ class FunctionPredictor:
         self._head = None if head is None else chosen_head(names, head, self.name)
         self._names = names
         self.labels = self._head.labels if self._head else names
-        self.has_probabilities = True
-        self._has_answered = False
+        self.has_probabilities = not self.has_learnt_names
+        self._has_answered = self.has_learnt_names
         self._columns = Columns()
         self.fingerprint = fingerprint or of_object(function)
 
@@ -149,11 +149,11 @@ class _Labels:
 
 def _own_labels(function: Callable[[list[str]], Any], name: str, learn_from: Sequence[str]) -> _Labels:
     """The labels that the function's answers name, if they do."""
+    probe = _Probe(function)
     try:
-        probe = tuple(learn_from[:2]) if any(map(is_pair, learn_from)) else PROBE
-        answer = _probed(function, probe)
+        answer = probe(tuple(learn_from[:2]) if any(map(is_pair, learn_from)) else PROBE)
         if _are_names(answer):
-            return _learnt(function, name, answer, _spread(learn_from))
+            return _learnt(probe, name, answer, _spread(learn_from))
     except AnchorscopeError as error:
         raise InputError(str(error)) from error
     except Exception as error:
@@ -162,23 +162,23 @@ def _own_labels(function: Callable[[list[str]], Any], name: str, learn_from: Seq
             "answer, or give the labels in the order of its columns: labels=['negative', 'positive'], or --labels "
             "negative,positive."
         ) from error
-    return _Labels(labels_named(answer), len(PROBE))
+    return _Labels(labels_named(answer), probe.n_sent)
 
 
-def _learnt(function: Callable[[list[str]], Any], name: str, first: Sequence[str], texts: Sequence[str]) -> _Labels:
+def _learnt(probe: _Probe, name: str, first: Sequence[str], texts: Sequence[str]) -> _Labels:
     """The names that a function gives to two texts and to others."""
     heard = {*first}
     for some in batches(texts, AT_ONCE):
-        answer = _probed(function, some)
+        answer = probe(some)
         heard.update(answer if _are_names(answer) else ())
-    named = ", ".join(sorted(heard))
+    named = shortened(", ".join(sorted(heard)))
     if len(heard) < 2:
         raise InputError(
-            f"{name} answers label names, and {len(PROBE) + len(texts)} texts show one of them ({named}); give all: "
+            f"{name} answers label names, and {len(first) + len(texts)} texts show one of them ({named}); give all: "
             "labels=['negative', 'positive'], or --labels negative,positive."
         )
     log.warning("The labels of %s are those of its answers about %d documents: %s.", name, len(texts), named)
-    return _Labels(tuple(sorted(heard)), len(PROBE) + len(texts))
+    return _Labels(tuple(sorted(heard)), probe.n_sent)
 
 
 def _spread(texts: Sequence[str]) -> list[str]:
@@ -191,19 +191,33 @@ def _spread(texts: Sequence[str]) -> list[str]:
     return [texts[number * len(texts) // n] for number in range(n)]
 
 
-def _probed(function: Callable[[list[str]], Any], texts: Sequence[str]) -> Any:
-    """What a function answers about some texts; where it fails as services do, after some tries."""
-    retry = Retry()
-    attempt = 0
-    while True:
-        attempt += 1
-        answer = function(_read_by(function, texts))
-        failed = _failed(answer, texts)
-        if not failed:
-            return answer
-        if attempt >= retry.tries:
-            raise answer[failed[0]]
-        retry.sleep(retry.wait(attempt, answer[failed[0]]))
+class _Probe:
+    """A function that is asked before its labels are known. What it fails on, as services do, is tried again, and
+    nothing else is; ``n_sent`` texts were sent in all."""
+
+    def __init__(self, function: Callable[[list[str]], Any]) -> None:
+        self._function = function
+        self.n_sent = 0
+
+    def __call__(self, texts: Sequence[str]) -> Any:
+        """What it answers about some texts."""
+        retry = Retry()
+        answer = self._sent(texts)
+        attempt = 0
+        while failed := _failed(answer, texts):
+            attempt += 1
+            if attempt >= retry.tries:
+                raise answer[failed[0]]
+            retry.sleep(retry.wait(attempt, answer[failed[0]]))
+            again = self._sent([texts[number] for number in failed])
+            answer = list(answer)
+            for number, row in zip(failed, again, strict=True):
+                answer[number] = row
+        return answer
+
+    def _sent(self, texts: Sequence[str]) -> Any:
+        self.n_sent += len(texts)
+        return self._function(_read_by(self._function, texts))
 
 
 def _read_by(function: Callable[[Any], Any], texts: Sequence[str]) -> list[Any]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anchorscope.errors import MissingPackageError
+from anchorscope.files import refuse_irregular
 from anchorscope.reproduction import grid
 from anchorscope.reproduction.summary import UNOPTIMISED, Box, Summary
 
@@ -36,9 +37,11 @@ def draw_all(summary: Summary, folder: Path, *, prefix: str = "", png: bool = Tr
         for name, figure in _figures(summary):
             folder.mkdir(parents=True, exist_ok=True)
             written.append(folder / f"{prefix}{name}.svg")
+            refuse_irregular(written[-1])
             figure.savefig(written[-1], metadata={"Date": None})
             if png:
                 written.append(folder / f"{prefix}{name}.png")
+                refuse_irregular(written[-1])
                 figure.savefig(written[-1], dpi=110)
     return written
 

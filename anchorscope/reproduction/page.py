@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from anchorscope.errors import RunFolderError
+from anchorscope.files import refuse_irregular
 from anchorscope.reproduction import figures, tables
 from anchorscope.reproduction.claims import Finding, judge_all
 from anchorscope.reproduction.grid import ROUNDS, SETTINGS
@@ -64,6 +66,9 @@ def write_page(
     """Write the page, and its CSV files and figures under ``data`` beside it, named after the page; the paths."""
     summary = Summary(records)
     folder = path.parent / "data"
+    if folder.is_symlink():
+        raise RunFolderError(f"{folder} is a link, and nothing is written through links; take it out of the folder.")
+    refuse_irregular(path)
     prefix = f"{path.stem}_"
     written = tables.write_all(summary, folder, prefix=prefix)
     written += figures.draw_all(summary, folder, prefix=prefix, png=png)
@@ -105,7 +110,7 @@ def page(
         f"[{name}_settings.csv](data/{name}_settings.csv)).\n",
         _quality(summary),
         "## Top terms\n",
-        "Stop words left out, first seed.\n",
+        "Stop words left out (but by `fast`), first seed.\n",
         _table(["task", "model", "label", "setting", "terms"], summary.top_rows()),
         "## Side by side\n",
         "Without the stop-word filter, first seed.\n",
@@ -127,6 +132,11 @@ def page(
     return "\n".join(parts)
 
 
+def _explained(runs: Sequence[Mapping[str, Any]]) -> int:
+    """How many documents are explained: by the settings that change no bound of length."""
+    return int(next((run for run in runs if run["setting"] == "unoptimised"), runs[0])["n_documents"])
+
+
 def _what_was_run(summary: Summary) -> str:
     rows = []
     for task in summary.tasks:
@@ -138,7 +148,7 @@ def _what_was_run(summary: Summary) -> str:
                         "task": f"{task}{' (stand-in)' if runs[0]['stand_in'] else ''}",
                         "model": model,
                         "accuracy": f"{runs[0]['accuracy']:.3f}",
-                        "documents": max(run["n_documents"] for run in runs),
+                        "documents": _explained(runs),
                         "perturbator": runs[0]["made"]["perturbator"],
                         "device": runs[0]["device"],
                         "seeds": len({run["seed"] for run in runs}),

@@ -8,13 +8,13 @@ of documents with the same perturbator: a folder that mixes them is refused.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from anchorscope.errors import RunFolderError
+from anchorscope.files import read_regular, write_whole
 
 SCHEMA = 2
 FOLDER = "runs"
@@ -43,10 +43,9 @@ def write(out: Path, key: Key, record: Record, kind: str = FOLDER) -> None:
     """Store a run's record."""
     folder = out / kind
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f"{key.file}.{os.getpid()}.part"
     values = {"schema": SCHEMA, "task": key.task, "model": key.model, "setting": key.setting, "seed": key.seed}
-    draft.write_text(json.dumps({**values, **record}, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(draft, folder / key.file)
+    text = json.dumps({**values, **record}, allow_nan=False) + "\n"
+    write_whole(folder / key.file, text, is_ours=lambda first: first.startswith(b'{"schema"'))
 
 
 def read(out: Path, kind: str = FOLDER) -> dict[Key, Record]:
@@ -54,11 +53,11 @@ def read(out: Path, kind: str = FOLDER) -> dict[Key, Record]:
     found = {}
     for path in sorted((out / kind).glob("*.json")):
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = json.loads(read_regular(path))
             if values["schema"] != SCHEMA:
                 raise ValueError(f"schema {values['schema']}")
             found[Key(values["task"], values["model"], values["setting"], values["seed"])] = values
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise RunFolderError(f"{path} is no record of a run ({error}); take it out of the folder.") from error
     return found
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from anchorscope.errors import InputError
+from anchorscope.files import refuse_irregular
 from anchorscope.reproduction.claims import judge_all
 from anchorscope.reproduction.summary import Row, Summary
 
@@ -43,6 +44,7 @@ def write_all(summary: Summary, folder: Path, *, prefix: str = "") -> list[Path]
         if rows:
             folder.mkdir(parents=True, exist_ok=True)
             path = folder / f"{prefix}{name}.csv"
+            refuse_irregular(path)
             with path.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
                 writer.writeheader()
@@ -61,6 +63,7 @@ def claims_table(path: Path) -> str:
 
 def write_into(readme: Path, table: str) -> None:
     """Put the table between the marks of a README."""
+    refuse_irregular(readme)
     text = readme.read_text(encoding="utf-8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)

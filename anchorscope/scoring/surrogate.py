@@ -44,6 +44,9 @@ STEPS = 40
 LOOK = 4
 """After so many steps it is looked whether a fit has converged."""
 
+ROUNDING = 1e-12
+"""What is smaller than this share of what it was made from is rounding."""
+
 CONVERGED = 1e-4
 """A fit ends when the gradient is this small a share of what it was at first."""
 
@@ -160,9 +163,11 @@ class _Half:
         C'C w is X' of what they leave of X w. A step costs what one of conjugate gradients does, but serves all
         penalties: in the space that C'y, C'C C'y … span, C'C is a small matrix, to whose diagonal a penalty is added.
         """
-        gradient = self.spread(self._left(target))
+        left = self._left(target)
+        gradient = self.spread(left)
         size = float(np.linalg.norm(gradient))
-        if size == 0:
+        # Where constant and length explain all, what is left is rounding: there is nothing to fit.
+        if size <= ROUNDING * np.linalg.norm(self.spread(np.abs(np.where(self.is_mine, target, 0.0)))):
             return np.zeros((len(penalties), self.n_terms))
         space = np.empty((STEPS, self.n_terms))  # orthonormal rows
         small = np.zeros((STEPS, STEPS))  # C'C in this space: tridiagonal
@@ -173,7 +178,7 @@ class _Half:
             # What is left of the image beside the last two rows is beside all others, too, as C'C is symmetric.
             image -= small[step, max(step - 1, 0) : step + 1] @ space[max(step - 1, 0) : step + 1]
             rest = float(np.linalg.norm(image))
-            is_last = step + 1 == STEPS or rest <= CONVERGED**2 * small[0, 0]
+            is_last = step + 1 == STEPS or rest <= max(CONVERGED**2 * small[0, 0], ROUNDING)
             if is_last or step % LOOK == LOOK - 1:
                 places = _solved(small[: step + 1, : step + 1], penalties, size)
                 # What a solution in this space lacks of the gradient; the least penalty is the slowest.

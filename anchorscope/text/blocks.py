@@ -8,6 +8,7 @@ blocks come in any order, so what is made of the answers must not depend on it.
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -19,6 +20,9 @@ T = TypeVar("T")
 
 ROWS = 8192
 """Rows of a block, at most."""
+
+MOST_BYTES = 1 << 29
+"""Bytes of text in a block, at most."""
 
 
 class Blocks(Protocol):
@@ -41,18 +45,43 @@ class ParquetBlocks:
 
     def over(self, function: Callable[[list[str]], T]) -> Iterator[T]:
         """Block by block."""
-        from pyarrow.parquet import ParquetFile
-
         for file in self._files:
-            for batch in ParquetFile(file).iter_batches(ROWS, columns=[self._column]):
-                yield function(texts_of(batch.column(0), file))
+            for texts in _blocks(file, self._column):
+                yield function(texts)
+
+
+def _blocks(file: str, column: str) -> Iterator[list[str]]:
+    """The texts of a file, some at a time; what cannot be read is told in one sentence."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        # Equal texts stay one until they are found to be few enough: a small file can stand for many gigabytes.
+        for batch in ParquetFile(file, read_dictionary=[column]).iter_batches(ROWS, columns=[column]):
+            _refuse_large(batch.column(0), file)
+            yield texts_of(batch.column(0), file)
+    except (ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise DocumentsError(f"{file} cannot be read ({told}); check that it is a whole Parquet file.") from error
+
+
+def _refuse_large(column: Any, file: str) -> None:
+    if not hasattr(column, "dictionary"):
+        return
+    import pyarrow.compute as compute
+
+    lengths = compute.binary_length(column.dictionary).take(column.indices)
+    if (compute.sum(lengths).as_py() or 0) > MOST_BYTES:
+        raise DocumentsError(
+            f"{file} holds more than {MOST_BYTES >> 20} MB of text in {ROWS} rows; divide its texts into documents."
+        )
 
 
 def parquet_files(paths: Sequence[str | Path]) -> list[str]:
     """The files that paths, folders and patterns stand for."""
     found: list[str] = []
     for path in map(str, paths):
-        some = sorted(map(str, Path(path).rglob("*.parquet"))) if Path(path).is_dir() else sorted(glob.glob(path))
+        some = _named_by(path) if path else []
         if not some:
             raise DocumentsError(
                 f"There is no Parquet file {path}; name a .parquet file, a folder of them, or a pattern."
@@ -65,6 +94,13 @@ def parquet_files(paths: Sequence[str | Path]) -> list[str]:
     return found
 
 
+def _named_by(path: str) -> list[str]:
+    """The files of a path: one, those in a folder, or those of a pattern."""
+    if Path(path).is_dir():
+        return sorted(map(str, Path(path).rglob("*.parquet")))
+    return [path] if os.path.lexists(path) else sorted(glob.glob(path))
+
+
 def checked_column(files: Sequence[str], column: str | None) -> str:
     """The column with the texts, if every file has it."""
     try:
@@ -74,10 +110,14 @@ def checked_column(files: Sequence[str], column: str | None) -> str:
         raise MissingPackageError("pyarrow", "parquet", "reading .parquet files") from error
     name = TEXT if column is None else column
     for file in files:
+        if not Path(file).is_file():
+            raise DocumentsError(f"{file} is no regular file; name a .parquet file, a folder of them, or a pattern.")
         try:
             known = read_schema(file).names
         except (OSError, ArrowException) as error:
             raise DocumentsError(f"{file} cannot be read ({error}); check that it is a whole Parquet file.") from error
+        if known.count(name) > 1:
+            raise DocumentsError(f"{file} has {known.count(name)} columns called {name!r}; rename all but one.")
         if name not in known:
             raise UnknownNameError(f"text column in {file} called", name, known)
     return name

@@ -124,3 +124,13 @@ def test_it_costs_no_call() -> None:
         model = Counting(predictor().weights, predictor().bias)
         next(make_run(reviews(50), model=model, **DEFAULT, surrogate=surrogate).snapshots())
         assert model.n_texts == 50
+
+
+@pytest.mark.parametrize("n_second", range(2, 12))
+def test_where_length_explains_all_there_is_nothing_to_fit(n_second: int) -> None:
+    """Two sentences of two lengths, again and again: what constant and length leave is rounding, not a signal."""
+    held = np.zeros((2 + n_second, N_TERMS), bool)
+    held[:2, :2] = True
+    held[2:, 1:5] = True
+    logit = np.where(np.arange(len(held)) < 2, 2.2, -1.7)
+    assert np.abs(fitted(held, logit).weights).max() < 10
