@@ -26,7 +26,7 @@ from anchorscope.text.unpack import LIMIT
 PLUGS = {
     "aggregation": "how the values of a term's occurrences become its score",
     "backend": "where the work is done; ray:HOST:PORT joins a cluster",
-    "perturbator": "what replaces words; [:ARGUMENT] where it takes one",
+    "perturbator": "what replaces words, or none where no word is replaced; [:ARGUMENT] where it takes one",
     "reporter": "who shows the run while it goes, on the error output",
     "score": "what is measured of a term in a document",
     "strategy": "which occurrences are measured next",

@@ -134,7 +134,7 @@ class RunningSums:
             total=total - tested * placebo,
             squares=off,
             offset=b * self.expected_of_all[label] + documents * placebo,
-            noise=self.noise[label] * self._noise_factor(),
+            noise=self.noise[label] * self._noise_factor(label),
             beyond=beyond,
             beyond_variance=beyond_variance,
             scale=self._scale(label, b),
@@ -144,10 +144,13 @@ class RunningSums:
             reach=(1 + self.documents.sum(axis=0) / LEARNT_DOCUMENTS) ** LEARNING,
         )
 
-    def _noise_factor(self) -> float:
-        """What second measurements make of the variances that were told, for all rows alike."""
-        shown, told = self.repeats.sum(axis=0).tolist()
-        return shown / told if told > 0 else 1.0
+    def _noise_factor(self, label: int) -> float:
+        """What second measurements make of the variances that were told, for all rows of a label alike; where it has
+        none, as those of all labels do."""
+        for shown, told in (self.repeats[label].tolist(), self.repeats.sum(axis=0).tolist()):
+            if told > 0:
+                return float(shown / told)
+        return 1.0
 
     def _scale(self, label: int, b: float) -> Floats:
         """How much the values of each word may differ: the more, the more is expected of it; 1 for words on average."""

@@ -1,4 +1,4 @@
-"""Documents that are read block by block: what is no sound Parquet file is refused in one sentence, and nothing hangs."""
+"""Documents that are read block by block: what is no sound Parquet file is refused in a sentence, and nothing hangs."""
 
 from __future__ import annotations
 
