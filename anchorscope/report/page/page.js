@@ -178,7 +178,7 @@ function tabs(current) {
 
 function footer() {
   const keys = [
-    ["1–6", "views"],
+    [`1–${document.querySelectorAll("#tabs a").length}`, "views"],
     ["/", "search"],
     ["arrows", "from term to term"],
     ["Esc", "back"],
