@@ -17,16 +17,18 @@ from typing import Any
 from reliability.models import FOLDER, write_weights
 from reliability.tables import ROOT
 
-PLAIN = ("--perturbator", "corpus", "--seed", "3", "-q")
+PLAIN = ("--seed", "3", "-q")
+
+PERTURBED = ("--preset", "banzhaf", "--perturbator", "corpus")
 
 VARIANTS: dict[str, tuple[str, ...]] = {
-    "scan, total": ("--strategy", "scan", "--round-size", "6"),
+    "scan, total": (*PERTURBED, "--strategy", "scan", "--round-size", "6"),
     "race": ("--strategy", "race", "--round-size", "6", "--regret", "0.2"),
     "scan, pr, tau-tilde, filtered": (
-        *("--strategy", "scan", "--aggregation", "pr", "--test", "kl", "--tau-tilde", "--filter", "optimistic"),
+        *("--perturbator", "corpus", "--strategy", "scan", "--aggregation", "pr", "--test", "kl", "--tau-tilde", "--filter", "optimistic"),
         *("--round-size", "6", "--max-samples", "60"),
     ),
-    "scan, two workers": ("--strategy", "scan", "--round-size", "16", "--workers", "2"),
+    "scan, two workers": (*PERTURBED, "--strategy", "scan", "--round-size", "16", "--workers", "2"),
 }
 """How a review run is made, by name."""
 

@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot, shortened
+from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot
 from anchorscope.asking.retry import Retry
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, SomeFailedError
 from anchorscope.predictors.fingerprints import of_object
@@ -61,6 +61,9 @@ function in 170."""
 
 AT_ONCE = 32
 """Of these, so many a call."""
+
+MANY_NAMES = 20
+"""Of more names not all are told."""
 
 
 class FunctionPredictor:
@@ -171,7 +174,7 @@ def _learnt(probe: _Probe, name: str, first: Sequence[str], texts: Sequence[str]
     for some in batches(texts, AT_ONCE):
         answer = probe(some)
         heard.update(answer if _are_names(answer) else ())
-    named = shortened(", ".join(sorted(heard)))
+    named = ", ".join(sorted(heard)[:MANY_NAMES]) + " …" * (len(heard) > MANY_NAMES)
     if len(heard) < 2:
         raise InputError(
             f"{name} answers label names, and {len(first) + len(texts)} texts show one of them ({named}); give all: "
