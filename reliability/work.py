@@ -25,20 +25,8 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "scan, total": (*PERTURBED, "--strategy", "scan", "--round-size", "6"),
     "race": ("--strategy", "race", "--round-size", "6", "--regret", "0.2"),
     "scan, pr, tau-tilde, filtered": (
-        *(
-            "--perturbator",
-            "corpus",
-            "--strategy",
-            "scan",
-            "--aggregation",
-            "pr",
-            "--test",
-            "kl",
-            "--tau-tilde",
-            "--filter",
-            "optimistic",
-        ),
-        *("--round-size", "6", "--max-samples", "60"),
+        *("--perturbator", "corpus", "--strategy", "scan", "--aggregation", "pr", "--test", "kl"),
+        *("--tau-tilde", "--filter", "optimistic", "--round-size", "6", "--max-samples", "60"),
     ),
     "scan, two workers": (*PERTURBED, "--strategy", "scan", "--round-size", "16", "--workers", "2"),
 }
