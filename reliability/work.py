@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from reliability.models import FOLDER, write_weights
@@ -93,12 +95,15 @@ def found(run: Path) -> bytes:
 
 
 def rounds(run: Path) -> int:
-    """The rounds on record."""
-    try:
-        with closing(sqlite3.connect(f"file:{run / 'journal.sqlite'}?mode=ro", uri=True)) as db:  # makes no file
-            return int(db.execute("SELECT count(*) FROM rounds").fetchone()[0])
-    except sqlite3.Error:
-        return 0
+    """The rounds on record; read from a copy, as SQLite leaves files beside what it reads."""
+    with TemporaryDirectory(prefix="anchorscope-rounds-") as scratch:
+        for path in run.glob("journal.sqlite*"):
+            shutil.copy(path, scratch)
+        try:
+            with closing(sqlite3.connect(Path(scratch) / "journal.sqlite")) as db:
+                return int(db.execute("SELECT count(*) FROM rounds").fetchone()[0])
+        except sqlite3.Error:
+            return 0
 
 
 def leftovers(run: Path) -> Sequence[str]:
