@@ -15,7 +15,7 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib.metadata import version
 from itertools import pairwise
 from math import inf, isfinite
@@ -188,6 +188,9 @@ class Run:
         self._fit()
         with closing(RunReader(self._folder)) as kept:
             self._compare(kept.meta)
+        if refuse_irregular(self._folder / f"{FILE}-wal"):  # a kill came between the result and the end: tidied up here
+            with suppress(AnchorscopeError):
+                Journal(self._folder).close()
         return Result.load(self._folder)
 
     def _snapshots(self, journal: Journal | None) -> Iterator[Snapshot]:

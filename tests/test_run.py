@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -457,3 +459,20 @@ def test_an_outdated_result_is_gone_as_soon_as_a_run_goes_on(tmp_path: Path) -> 
     next(stream)
     assert not (tmp_path / "run" / RESULT).exists()
     stream.close()
+
+
+def test_what_a_kill_between_result_and_end_leaves_is_tidied_up(tmp_path: Path) -> None:
+    """SQLite's files beside the journal stay where a process is killed when its result is written already."""
+    folder = tmp_path / "run"
+    finish(make_run(folder=folder))
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as db:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("INSERT OR REPLACE INTO meta SELECT key, value FROM meta")
+        db.commit()
+        for name in ("journal.sqlite-wal", "journal.sqlite-shm"):
+            (tmp_path / name).write_bytes((folder / name).read_bytes())
+    for name in ("journal.sqlite-wal", "journal.sqlite-shm"):
+        (tmp_path / name).rename(folder / name)
+    kept = make_run(folder=folder, resume=True).kept_result()
+    assert kept is not None and kept.finished
+    assert not [path.name for path in folder.iterdir() if path.name.startswith("journal.sqlite-")]
