@@ -19,6 +19,7 @@ from time import monotonic
 import numpy as np
 
 from anchorscope import registry
+from anchorscope.asking.answers import about
 from anchorscope.asking.budget import Budget, CallsSpentError
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import ModelError, RunFolderError
@@ -268,8 +269,3 @@ def _divided(round_: Round, n_rows: int) -> tuple[Round, Round | None]:
     divided = round_.split(n_rows)
     assert divided is not None, "a backend answers whole units"
     return divided
-
-
-def about(error: ModelError, what: str) -> ModelError:
-    """The same error with the document in its sentence."""
-    return type(error)(f"{str(error).removesuffix('.')} ({what}).", text=error.text)

@@ -17,8 +17,6 @@ import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib.metadata import version
-from itertools import pairwise
-from math import inf, isfinite
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -27,12 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import registry
-from anchorscope.asking.answers import answers_in_batches, brief, shortened
-from anchorscope.asking.budget import Budget, CallsSpentError, TimeUpError, check_workers
+from anchorscope.asking.answers import brief, shortened
+from anchorscope.asking.budget import Budget, check_workers
 from anchorscope.asking.devices import is_card
+from anchorscope.asking.predicting import PROBE, Predicting
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.backends.named import MakeBackend, named_backend
-from anchorscope.errors import AnchorscopeError, ModelError, RunFolderError
+from anchorscope.errors import AnchorscopeError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
 from anchorscope.journal.database import FILE, reading
 from anchorscope.journal.identity import differences, digest
@@ -40,7 +39,7 @@ from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal, refuse_busy
 from anchorscope.local_scores.metered import MeteredScore, refuse_small_budget
-from anchorscope.loop import Clock, Loop, Parts, about
+from anchorscope.loop import Clock, Loop, Parts
 from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates, priorities
 from anchorscope.planning.collection import Collection, LazyWords, Predictions, check_labels, collect, fit_surrogate
 from anchorscope.result import FILE as RESULT
@@ -50,18 +49,6 @@ from anchorscope.scoring.surrogate import Surrogate
 from anchorscope.settings import NO_PERTURBATOR, Settings, check_score
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, SharingBackend, Snapshot
-
-PREDICTED_AT_ONCE = 8192
-"""The predictions of so many documents are written down together, before those of the next."""
-
-PREDICTED_IN_TIME = 256
-"""So many, where time is limited: what was asked when it is up is lost."""
-
-PROBE = 2
-"""Documents that the model is asked about before all others."""
-
-FEWEST_SHARED = 64
-"""Documents for each worker from which on predicting is shared among them."""
 
 PREDICTIONS_SHARE = 0.4
 """Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
@@ -109,8 +96,7 @@ class Run:
         self._keep_texts = keep_texts
         self._price_per_1000 = price_per_1000
         self._last: Snapshot | None = None
-        self._n_asked = 0  # texts that predicting the documents took, tries that failed included
-        self._n_tokens = 0  # and tokens, where the server tells them
+        self._predicting = Cost()  # what predicting the documents took, tries that failed included
         self._finished = False
         self._unseen: dict[str, int] = {}  # what the model does not read
         check_score(settings, self._predictor)
@@ -201,7 +187,7 @@ class Run:
         known = self._begin_or_compare(journal) if journal else {}
         score = self._score()
         with closing(self._make_backend(score, self._workers)) as backend:
-            collection = self._collection(backend, journal, known, clock)
+            collection = self._collection(score, backend, journal, known, clock)
             self._warn_of_labels_only()
             parts = Parts(
                 predictor=self._predictor,
@@ -216,7 +202,7 @@ class Run:
             )
             if self._folder:
                 (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
-            loop = Loop(collection, parts, self._choosing + self._predicting(), clock)
+            loop = Loop(collection, parts, self._choosing + self._predicting, clock)
             for snapshot in loop.snapshots():
                 self._finished = loop.finished
                 yield snapshot
@@ -229,7 +215,7 @@ class Run:
         return MeteredScore(make(self._predictor, self.perturbator, self._settings), self._predictor, on_card=on_card)
 
     def _collection(
-        self, backend: Backend, journal: Journal | None, known: Mapping[str, Any], clock: Clock
+        self, score: MeteredScore, backend: Backend, journal: Journal | None, known: Mapping[str, Any], clock: Clock
     ) -> Collection:
         """The linear pass: documents cut into terms, and what the model says of them."""
         candidates = self._candidates(backend)
@@ -241,13 +227,24 @@ class Run:
         if journal:
             journal.begin({"drawn": len(drawn)})
         tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
-        self._refuse_small_budget(tested, len(chosen), journal)
+        self._refuse_small_budget(score, tested, len(chosen), journal)
         sampled = np.sort(np.argsort(priority[drawn])[:SURROGATE_DOCUMENTS])
-        self._n_asked = self._predictor.n_probed + int(known.get("asked", 0))
-        self._n_tokens = self._predictor.n_probed_tokens + int(known.get("tokens", 0))
+        before = Cost(
+            predictor_texts=self._predictor.n_probed + int(known.get("asked", 0)),
+            predictor_tokens=self._predictor.n_probed_tokens + int(known.get("tokens", 0)),
+        )
         if journal and self._predictor.n_probed:
-            journal.begin({"asked": self._n_asked, "tokens": self._n_tokens})
-        predictions, rows = self._predictions(chosen, sampled, backend, journal, clock)
+            journal.begin(_told(before))
+        predicting = Predicting(
+            self._predictor,
+            backend,
+            self._budget,
+            spent=before,
+            so_far=lambda: self._choosing + clock.running(),
+            is_kept=self._folder is not None,
+        )
+        predictions, rows = self._predictions(predicting, chosen, sampled, journal)
+        self._predicting = predicting.spent
         collection = collect(
             chosen,
             self._predictor.labels,
@@ -264,10 +261,6 @@ class Run:
         if journal:
             journal.write_collection(collection)
         return collection
-
-    def _predicting(self) -> Cost:
-        """What predicting the documents took."""
-        return Cost(predictor_texts=self._n_asked, predictor_tokens=self._n_tokens)
 
     @property
     def _n_in_all(self) -> int:
@@ -316,41 +309,30 @@ class Run:
         wanted = int(known.get("drawn", wanted))
         return np.sort(np.argsort(priority, kind="stable")[:wanted])
 
-    def _refuse_small_budget(self, texts: Sequence[str], n_predicted: int, journal: Journal | None) -> None:
+    def _refuse_small_budget(
+        self, score: MeteredScore, texts: Sequence[str], n_predicted: int, journal: Journal | None
+    ) -> None:
         """Refuse a number of calls that ends before the first test; a run that goes on has made some, and kept answers
         take none."""
         has_begun = journal is not None and journal.holds_predictions()
         if has_begun or (self._predictor.kept and self._predictor.kept.is_used):
             return
-        score = registry.resolve("score", str(self._settings.score))(self._predictor, self.perturbator, self._settings)
         refuse_small_budget(score, texts, n_predicted, self._budget.max_model_calls)
 
     def _predictions(
-        self,
-        chosen: Sequence[Document],
-        sampled: NDArray[np.intp],
-        backend: Backend,
-        journal: Journal | None,
-        clock: Clock,
+        self, predicting: Predicting, chosen: Sequence[Document], sampled: NDArray[np.intp], journal: Journal | None
     ) -> tuple[Predictions, NDArray[np.float64]]:
         """What the model says of the documents; and of the sampled ones, all of its answer.
 
-        With a journal, answers are written down in pieces and read from there. The first piece is two documents: a
-        model that answers something else than probabilities is found out by them.
+        With a journal, answers are written down in pieces and read from there.
         """
-        n_labels = len(self._predictor.labels)
-        known = journal.read_predictions(len(chosen), n_labels) if journal else None
+        known = journal.read_predictions(len(chosen), len(self._predictor.labels)) if journal else None
         start = 0 if known is None else len(known)
-        n_workers = backend.n_workers if isinstance(backend, SharingBackend) else 1
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
-        for begin, end in pairwise(self._edges(start, len(chosen), n_workers)):
-            try:
-                rows = self._predicted(chosen[begin:end], backend, clock)
-            except TimeUpError as error:
-                raise self._too_late(begin, len(chosen)) from error
+        for begin, end, rows in predicting.pieces(chosen, start):
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
-                journal.begin({"asked": self._n_asked, "tokens": self._n_tokens})
+                journal.begin(_told(predicting.spent))
             wanted = sampled[(sampled >= begin) & (sampled < end)] - begin
             pieces.append((Predictions.of(rows), rows[wanted]))
         predictions = Predictions(
@@ -358,62 +340,6 @@ class Run:
             np.concatenate([piece.confidence for piece, _ in pieces]),
         )
         return predictions, np.concatenate([rows for _, rows in pieces])
-
-    def _edges(self, start: int, end: int, n_workers: int) -> list[int]:
-        """Where the pieces of the predictions begin and end. Where time is limited, each is half as large again as the
-        one before, so that little of what was asked is lost when it is up."""
-        if not isfinite(self._budget.max_seconds):
-            at_once = PREDICTED_AT_ONCE * n_workers
-            return sorted({start, min(start + PROBE, end), *range(start, end, at_once), end})
-        edges = [start]
-        size = float(PROBE)
-        while edges[-1] < end:
-            edges.append(min(end, edges[-1] + int(size)))
-            size = min(1.5 * size, PREDICTED_IN_TIME * n_workers)
-        return edges
-
-    def _predicted(self, documents: Sequence[Document], backend: Backend, clock: Clock) -> NDArray[np.float64]:
-        """The model's answers about some documents; where it is at fault, the error names the document."""
-        meter = self._predictor.meter
-        before = meter.sent
-        tokens = meter.tokens = getattr(self._predictor.predictor, "n_tokens", 0)
-        left = max(0.0, self._budget.max_model_calls - self._n_asked)
-        seconds = self._budget.seconds_left(self._choosing + clock.running())
-        texts = [document.text for document in documents]
-        try:
-            if isinstance(backend, SharingBackend) and len(texts) >= backend.n_workers * FEWEST_SHARED:
-                if seconds <= 0:  # what workers have begun is not cut off
-                    raise TimeUpError
-                rows, cost = backend.predict(texts, left)
-                self._n_asked += cost.predictor_texts
-                self._n_tokens += cost.predictor_tokens
-                return rows
-            meter.allow(left)
-            meter.end_in(seconds)
-            return answers_in_batches(self._predictor, texts, PREDICTED_AT_ONCE)
-        except ModelError as error:
-            keys = [document.key for document in documents if document.text == error.text]
-            raise about(error, f"document {keys[0]}") if keys else error from error.__cause__
-        except TimeUpError:
-            raise
-        except CallsSpentError as error:
-            raise CallsSpentError(
-                f"--max-model-calls {self._budget.max_model_calls:g} ends before the model has said what it predicts "
-                f"for the {len(self._chosen)} documents: allow more calls, or explain a share of them with "
-                "--sample-documents."
-            ) from error
-        finally:
-            meter.end_in(inf)
-            self._n_asked += meter.sent - before
-            self._n_tokens += meter.tokens - tokens
-
-    def _too_late(self, n_known: int, n_documents: int) -> TimeUpError:
-        kept = " (with --out, --resume goes on from there)" if self._folder is None else "; --resume goes on from there"
-        return TimeUpError(
-            f"--max-seconds {self._budget.max_seconds:g} ends when the model has said what it predicts for {n_known} "
-            f"of the {n_documents} documents{kept}: allow more seconds, or explain a share of them with "
-            "--sample-documents."
-        )
 
     def _surrogate(
         self,
@@ -477,6 +403,11 @@ class Run:
             "texts": self._keep_texts,
             "segmenters": self._segmenters,
         }
+
+
+def _told(spent: Cost) -> dict[str, int]:
+    """What predicting has taken, as it is written down."""
+    return {"asked": spent.predictor_texts, "tokens": spent.predictor_tokens}
 
 
 def refuse_existing(folder: Path | None, resume: bool) -> None:

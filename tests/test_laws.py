@@ -87,7 +87,7 @@ def test_batches_change_nothing(variant: str, expected: dict, monkeypatch) -> No
     monkeypatch.setattr(engine, "PREDICTOR_TEXTS", 3)
     monkeypatch.setattr(engine, "SHARED_BLOCK", 0.7)
     monkeypatch.setattr(occlusion, "AT_ONCE", 3)
-    monkeypatch.setattr("anchorscope.run.PREDICTED_AT_ONCE", 5)
+    monkeypatch.setattr("anchorscope.asking.predicting.AT_ONCE", 5)
     assert explained(**of(variant)) == expected[variant]
 
 

@@ -298,7 +298,7 @@ def test_a_run_ended_by_its_budget_keeps_documents(tmp_path: Path) -> None:
 
 def test_predictions_are_kept_in_pieces(tmp_path: Path, monkeypatch) -> None:
     """A model that fails on the second piece is asked about that one only, afterwards."""
-    monkeypatch.setattr("anchorscope.run.PREDICTED_AT_ONCE", 10)
+    monkeypatch.setattr("anchorscope.asking.predicting.AT_ONCE", 10)
     run = make_run(folder=tmp_path / "run")
     kept = Journal.write_predictions
 

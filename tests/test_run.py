@@ -12,6 +12,7 @@ import pytest
 from runs import PLAIN, WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope.asking.budget import Budget
+from anchorscope.asking.predicting import edges
 from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
 from anchorscope.estimate import estimate
 from anchorscope.journal.reader import RunReader
@@ -377,9 +378,9 @@ def test_a_scan_that_cannot_predict_its_documents_is_refused_with_the_next_step(
 
 def test_little_is_lost_when_time_is_up_while_documents_are_predicted() -> None:
     """Where time is limited, a piece is half as large again as the one before."""
-    edges = make_run(budget=Budget(max_seconds=9))._edges(0, 1000, 1)
-    sizes = np.diff(edges)
-    assert edges[0] == 0 and edges[-1] == 1000 and sizes[0] == 2
+    found = edges(0, 1000, 1, in_time=True)
+    sizes = np.diff(found)
+    assert found[0] == 0 and found[-1] == 1000 and sizes[0] == 2
     assert (sizes[1:-1] <= 1.5 * sizes[:-2] + 1).all() and sizes.max() <= 256
 
 

@@ -239,3 +239,8 @@ def _fault(row: NDArray[np.float64]) -> str:
     if (row <= 1).all():
         return f"sums to {row.sum():.6g} and not to 1; is it a multi-label model? Ask about one label: --head LABEL."
     return f"sums to {row.sum():.6g} and not to 1; are these logits? Put them through a softmax."
+
+
+def about(error: ModelError, what: str) -> ModelError:
+    """The same error with the document in its sentence."""
+    return type(error)(f"{str(error).removesuffix('.')} ({what}).", text=error.text)

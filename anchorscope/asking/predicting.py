@@ -1,0 +1,131 @@
+"""What a model says of the documents, piece by piece, within a budget of calls and of seconds.
+
+The first piece is two documents: a model that answers something else than probabilities is found out by them. Pieces
+are handed on as they come, so that whoever asked can write them down before the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from math import inf, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anchorscope.asking.answers import about, answers_in_batches
+from anchorscope.asking.budget import Budget, CallsSpentError, TimeUpError
+from anchorscope.asking.retry import RetryingPredictor
+from anchorscope.errors import ModelError
+from anchorscope.types import Backend, Cost, Document, SharingBackend
+
+AT_ONCE = 8192
+"""The predictions of so many documents are one piece."""
+
+IN_TIME = 256
+"""So many at most, where time is limited: what was asked when it is up is lost."""
+
+PROBE = 2
+"""Documents that the model is asked about before all others."""
+
+FEWEST_SHARED = 64
+"""Documents for each worker from which on predicting is shared among them."""
+
+Rows = NDArray[np.float64]
+
+
+class Predicting:
+    """Asks about documents; ``spent`` is what that took, beginning with what was spent before.
+
+    ``so_far`` says how long the run has taken; ``is_kept``, whether what is known is written down.
+    """
+
+    def __init__(
+        self,
+        predictor: RetryingPredictor,
+        backend: Backend,
+        budget: Budget,
+        *,
+        spent: Cost,
+        so_far: Callable[[], Cost],
+        is_kept: bool,
+    ) -> None:
+        self.spent = spent
+        self._predictor = predictor
+        self._helpers = backend if isinstance(backend, SharingBackend) else None
+        self._budget = budget
+        self._so_far = so_far
+        self._is_kept = is_kept
+
+    def pieces(self, documents: Sequence[Document], start: int) -> Iterator[tuple[int, int, Rows]]:
+        """Where each piece begins and ends, from ``start`` on, and the rows of the model (documents, labels)."""
+        n_workers = self._helpers.n_workers if self._helpers else 1
+        for begin, end in pairwise(edges(start, len(documents), n_workers, in_time=isfinite(self._budget.max_seconds))):
+            try:
+                rows = self._rows(documents[begin:end])
+            except TimeUpError as error:
+                raise self._too_late(begin, len(documents)) from error
+            except CallsSpentError as error:
+                raise CallsSpentError(
+                    f"--max-model-calls {self._budget.max_model_calls:g} ends before the model has said what it "
+                    f"predicts for the {len(documents)} documents: allow more calls, or explain a share of them with "
+                    "--sample-documents."
+                ) from error
+            yield begin, end, rows
+
+    def _rows(self, documents: Sequence[Document]) -> Rows:
+        """The answers about some documents; where the model is at fault, the error names the document."""
+        left = max(0.0, self._budget.max_model_calls - self.spent.predictor_texts)
+        seconds = self._budget.seconds_left(self._so_far())
+        texts = [document.text for document in documents]
+        try:
+            if self._helpers and len(texts) >= self._helpers.n_workers * FEWEST_SHARED:
+                return self._shared(self._helpers, texts, left, seconds)
+            return self._here(texts, left, seconds)
+        except ModelError as error:
+            keys = [document.key for document in documents if document.text == error.text]
+            raise about(error, f"document {keys[0]}") if keys else error from error.__cause__
+
+    def _shared(self, helpers: SharingBackend, texts: list[str], left: float, seconds: float) -> Rows:
+        if seconds <= 0:  # what workers have begun is not cut off
+            raise TimeUpError
+        rows, cost = helpers.predict(texts, left)
+        self.spent += Cost(predictor_texts=cost.predictor_texts, predictor_tokens=cost.predictor_tokens)
+        return rows
+
+    def _here(self, texts: list[str], left: float, seconds: float) -> Rows:
+        meter = self._predictor.meter
+        before = meter.sent
+        tokens = meter.tokens = getattr(self._predictor.predictor, "n_tokens", 0)
+        meter.allow(left)
+        meter.end_in(seconds)
+        try:
+            return answers_in_batches(self._predictor, texts, AT_ONCE)
+        finally:
+            meter.end_in(inf)
+            self.spent += Cost(predictor_texts=meter.sent - before, predictor_tokens=meter.tokens - tokens)
+
+    def _too_late(self, n_known: int, n_documents: int) -> TimeUpError:
+        kept = "; --resume goes on from there" if self._is_kept else " (with --out, --resume goes on from there)"
+        return TimeUpError(
+            f"--max-seconds {self._budget.max_seconds:g} ends when the model has said what it predicts for {n_known} "
+            f"of the {n_documents} documents{kept}: allow more seconds, or explain a share of them with "
+            "--sample-documents."
+        )
+
+
+def edges(start: int, end: int, n_workers: int, *, in_time: bool) -> list[int]:
+    """Where pieces begin and end. Where time is limited, each is half as large again as the one before, so that little
+    of what was asked is lost when it is up.
+
+    >>> edges(0, 20_000, 1, in_time=False), edges(0, 20, 1, in_time=True)
+    ([0, 2, 8192, 16384, 20000], [0, 2, 5, 9, 15, 20])
+    """
+    if not in_time:
+        return sorted({start, min(start + PROBE, end), *range(start, end, AT_ONCE * n_workers), end})
+    found = [start]
+    size = float(PROBE)
+    while found[-1] < end:
+        found.append(min(end, found[-1] + int(size)))
+        size = min(1.5 * size, IN_TIME * n_workers)
+    return found
