@@ -7,9 +7,10 @@ document once, so the effects of all words are known; then the default runs, and
 when it stops by itself is compared with them: how often the 90% interval holds the known total, the mean stated
 membership beside the share of true members, the stated regret beside the true one, and how many tests that took. The
 models are a classifier of each task, and variants of it: its labels alone, its logits times four (saturated), its
-logits shifted until a class has 5% of the documents, and everything tested. Null models say the same whatever a
-document means: a coin for each text, a hash, the number of words, the number of characters, a constant; the share of
-runs that name a driver is to be at most 5%.
+logits shifted until a class has 5% of the documents, and everything tested. Under the default measuring has no noise;
+the preset banzhaf, whose values are of 24 samples each, is compared with the mean of many more. Null models say the
+same whatever a document means: a coin for each text, a hash, the number of words, the number of characters, a
+constant; the share of runs that name a driver is to be at most 5%.
 
 An interval without a width is that of a word that was tested wherever it stands: it holds the total for certain, so
 such words are counted by themselves. A word whose total is that of the 20th is a member: where a model tells labels
@@ -24,7 +25,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from multiprocessing import get_context
 from pathlib import Path
@@ -33,14 +34,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope import Explainer
+from anchorscope import Explainer, registry
 from anchorscope.demo import reviews
-from anchorscope.local_scores.occlusion import OcclusionScore
+from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.planning.collection import Predictions, collect
 from anchorscope.predictors import as_predictor
 from anchorscope.scoring.surrogate import logits, sigmoid
 from anchorscope.settings import preset
 from anchorscope.text.read import read_texts
+from anchorscope.types import Predictor
 from benchmarks import classifiers, tasks, written
 
 Rows = NDArray[np.float64]
@@ -60,7 +62,6 @@ class Remembering:
     """A model that is asked about no text twice: the runs with other seeds ask much the same."""
 
     ask: Callable[[Sequence[str]], Rows]
-    labels: tuple[str, ...]
     known: dict[str, Rows]
 
     def __call__(self, texts: Sequence[str]) -> Rows:
@@ -91,35 +92,99 @@ def _of_logit(logit: Rows) -> Rows:
     return np.stack([1 - p, p], axis=1)
 
 
-def variants(model: Any, texts: Sequence[str]) -> Iterator[tuple[str, Callable[[Sequence[str]], Rows], dict[str, Any]]]:
-    """The model and what is made of it; and further settings."""
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A model made of another, the preset and the settings it is run with, and how often its values are measured anew
+    to know them; of its task, at most so many documents, and runs with at most so many of them."""
+
+    name: str
+    ask: Callable[[Sequence[str]], Rows]
+    preset: str = "fast"
+    further: dict[str, Any] = field(default_factory=dict)
+    repeats: int = 1
+    at_most: int = 10**9
+    largest: int = 10**9
+
+
+def variants(model: Any, texts: Sequence[str]) -> Iterator[Variant]:
+    """The model and what is made of it."""
     shift = float(np.quantile(logits(model.predict(list(texts))[:, 1]), 0.95))
-    yield "as it is", lambda some: model.predict(some), {}
-    yield "labels alone", lambda some: labels_alone(model.predict(some)), {}
-    yield "saturated", lambda some: saturated(model.predict(some)), {}
-    yield "a class of 5%", lambda some: rare(model.predict(some), shift), {}
-    yield "everything tested", lambda some: model.predict(some), {"regret": 0.0}
+    yield Variant("as it is", model.predict)
+    yield Variant("labels alone", lambda some: labels_alone(model.predict(some)))
+    yield Variant("saturated", lambda some: saturated(model.predict(some)))
+    yield Variant("a class of 5%", lambda some: rare(model.predict(some), shift))
+    yield Variant("everything tested", model.predict, further={"regret": 0.0})
+    # With fewer than five occurrences a word is no candidate of this preset: here it is, as the known totals know no
+    # other documents than their own.
+    noisy = {"min_occurrences": 1}
+    yield Variant("banzhaf", model.predict, "banzhaf", noisy, NOISY_REPEATS, NOISY_DOCUMENTS, NOISY_DOCUMENTS)
+    yield Variant(
+        "banzhaf, everything tested",
+        model.predict,
+        "banzhaf",
+        {**noisy, "regret": 0.0},
+        NOISY_REPEATS,
+        NOISY_DOCUMENTS,
+        NOISY_DOCUMENTS,
+    )
 
 
-def totals(model: Remembering, texts: Sequence[str]) -> list[dict[str, float]]:
-    """What taking out each word costs each label, summed over all documents."""
-    settings = preset("fast")
+NOISY_REPEATS = 32
+NOISY_DOCUMENTS = 2000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What each term does in each document of a task: parallel columns of document, label, term and value."""
+
+    document: NDArray[np.int64]
+    label: NDArray[np.int64]
+    term: NDArray[np.int64]
+    value: NDArray[np.float64]
+    terms: Sequence[str]
+
+    def totals(self, chosen: NDArray[np.int64], n_labels: int) -> list[dict[str, float]]:
+        """The summed values of the terms of each label, over some documents, which may be chosen more than once."""
+        times = np.bincount(chosen, minlength=int(self.document.max()) + 1)[self.document]
+        found: list[dict[str, float]] = []
+        for label in range(n_labels):
+            rows = (times > 0) & (self.label == label)
+            n_terms = len(self.terms)
+            summed = np.bincount(self.term[rows], (times * self.value)[rows], minlength=n_terms).tolist()
+            occurs = np.bincount(self.term[rows], minlength=n_terms) > 0
+            found.append({self.terms[term]: summed[term] for term in np.flatnonzero(occurs).tolist()})
+        return found
+
+
+def known_values(model: Predictor, texts: Sequence[str], variant: Variant) -> Known:
+    """What taking out each word costs the label of each document, over all its documents."""
+    settings = preset(variant.preset, **variant.further)
     documents = [*read_texts(list(texts)).documents]
-    rows = model([document.text for document in documents])
+    rows = np.asarray(model.predict([document.text for document in documents]))
     collection = collect(documents, model.labels, Predictions.of(rows), settings)
     everything = np.arange(len(collection.occurrence_term))
     round_ = collection.round_of(
         [(number, everything[collection.occurrences_of(number)]) for number in range(len(documents))],
-        lambda some: np.zeros(len(some)),
+        lambda some: np.full(len(some), settings.tau),
     )
-    score = OcclusionScore(as_predictor(model, labels=model.labels), None, settings)
-    measured, _ = score.measure(round_.units)
-    found: list[dict[str, float]] = [{} for _ in model.labels]
-    of_label = collection.occurrence_label[round_.occurrences].tolist()
-    for label, term, value in zip(of_label, collection.terms_of(round_.occurrences).tolist(), measured.value.tolist()):
-        name = collection.terms[term]
-        found[label][name] = found[label].get(name, 0.0) + value
-    return found
+    value = np.zeros(len(round_.occurrences))
+    for number in range(variant.repeats):
+        # Seeds that no run has.
+        seeded = replace(settings, seed=SEEDS_OF_THE_KNOWN + number)
+        score = registry.resolve("score", variant.preset if variant.repeats > 1 else "occlusion")
+        measured, _ = score(model, MaskTokenPerturbator(), seeded).measure(round_.units)
+        value += measured.value / variant.repeats
+    occurrences = round_.occurrences
+    return Known(
+        document=collection.occurrence_document[occurrences].astype(np.int64),
+        label=collection.occurrence_label[occurrences].astype(np.int64),
+        term=collection.terms_of(occurrences).astype(np.int64),
+        value=value,
+        terms=collection.terms,
+    )
+
+
+SEEDS_OF_THE_KNOWN = 10**6
 
 
 def each(job: Callable[[int], T], n: int, workers: int) -> list[T]:
@@ -137,17 +202,24 @@ def _do(number: int) -> Any:
 
 
 def compared(
-    model: Remembering, texts: Sequence[str], n: int, further: dict[str, Any], runs: int, workers: int
+    model: Predictor, texts: Sequence[str], known: Known, variant: Variant, *, n: int, runs: int, workers: int
 ) -> dict[str, Any]:
     """What is stated and what is true, over runs with documents of their own, and both labels."""
 
     def run(seed: int) -> tuple[list[tuple[float, ...]], int]:
-        chosen = np.random.default_rng(seed).choice(len(texts), min(n, len(texts)), replace=False)
-        some = [texts[number] for number in chosen]
-        truth = totals(model, some)
+        # With replacement where a task has fewer documents.
+        chosen = np.random.default_rng(seed).choice(len(texts), n, replace=n > len(texts))
+        truth = known.totals(chosen, len(model.labels))
+        explainer = Explainer(
+            model,
+            top_k=K,
+            random_state=seed,
+            preset=variant.preset,
+            settings=variant.further,
+            perturbator=MaskTokenPerturbator() if variant.repeats > 1 else None,
+        )
+        result = explainer.explain([texts[number] for number in chosen])
         rows = []
-        # All words that rank first by score, drivers or not.
-        result = Explainer(model, labels=model.labels, top_k=K, random_state=seed, settings=further).explain(some)
         for label, name in enumerate(model.labels):
             explanation = result.explanations[name]
             if len(truth[label]) > K and explanation.terms:
@@ -156,7 +228,9 @@ def compared(
 
     found = each(run, runs, workers)
     names = ("exact", "covered", "membership", "members", "regret", "true regret", "drivers")
-    means = np.nanmean(np.array([row for rows, _ in found for row in rows]), axis=0).tolist()
+    table = np.array([row for rows, _ in found for row in rows])
+    # Where all words are exact there is no interval, and nothing to cover.
+    means = np.ma.masked_invalid(table).mean(axis=0).filled(np.nan).tolist()
     return {"runs": runs, **dict(zip(names, means)), "tests": float(np.mean([tests for _, tests in found]))}
 
 
@@ -234,17 +308,32 @@ def null_rows(
 def task_rows(arguments: argparse.Namespace, done: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """What is stated and what is true, for every task, model, variant and size that is not done."""
     known = {tuple(row[name] for name in _NAMES) for row in done}
+    sizes = arguments.documents
     for name in arguments.tasks:
         task = tasks.load(name, arguments.data, EVERYTHING)
         for kind in arguments.kinds:
             model = classifiers.classifier(kind, task, arguments.models, arguments.device)
-            for variant, ask, further in variants(model, task.texts):
-                remembering = Remembering(ask, tuple(model.labels), {})
-                for n in arguments.documents:
-                    row = {"task": name, "model": kind, "variant": variant, "documents": n}
-                    if tuple(row.values()) not in known and variant in (arguments.variants or [variant]):
-                        found = compared(remembering, task.texts, n, further, arguments.runs, arguments.workers)
-                        yield {**row, **found}
+            for variant in variants(model, task.texts):
+                texts = task.texts[: variant.at_most]
+                cells = [{"task": name, "model": kind, "variant": variant.name, "documents": n} for n in sizes]
+                cells = [
+                    cell for cell in cells if tuple(cell.values()) not in known and cell["documents"] <= variant.largest
+                ]
+                if not cells or variant.name not in (arguments.variants or [variant.name]):
+                    continue
+                asked = as_predictor(Remembering(variant.ask, {}), labels=tuple(model.labels))
+                values = known_values(asked, texts, variant)
+                for cell in cells:
+                    found = compared(
+                        asked,
+                        texts,
+                        values,
+                        variant,
+                        n=cell["documents"],
+                        runs=arguments.runs,
+                        workers=arguments.workers,
+                    )
+                    yield {**cell, **found}
 
 
 def page(path: Path) -> str:
@@ -254,12 +343,14 @@ def page(path: Path) -> str:
     parts = [
         "# Is what is stated true?",
         f"`python -m benchmarks.calibration` (commit {found['commit'][:9]}, seeds from 0 on, one a run, documents "
-        f"drawn anew for each): what the default states of the {K} words that it shows when it stops by itself, and "
+        f"drawn anew for each, with replacement where a task has fewer): what the default states of the {K} words that "
+        "it shows when it stops by itself, and "
         "what is true of them. *Exact* is the share of words that were tested wherever they stand: they have no "
         "interval. Of the others, 90% intervals are to *cover* the known total in 85 to 95%. Memberships are to be "
         f"right within .05; *members* are the shown words no worse than the one with the {K}th greatest known total. "
-        "*True regret* is what the shown list lacks of the best one. It is greater than the stated one where words "
-        "with a great total are no drivers, and so stand below others.",
+        "*True regret* is what the shown list lacks of the best one; where words with a great total are no drivers "
+        "and so stand below others, both are greater. Under *banzhaf* (words taken out, candidates of any frequency) "
+        f"measuring has noise, and the known totals are the means of {NOISY_REPEATS} measurements.",
         _table(found["rows"], names),
         "Models that go by nothing: how many runs name a driver, which is to be at most 5%. The band is where the rate "
         "lies in 19 of 20 such studies (Wilson).",
@@ -290,6 +381,8 @@ def _table(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
+        if np.isnan(value):
+            return "–"
         return f"{value:,.0f}" if value >= 10 else f"{value:.3f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 

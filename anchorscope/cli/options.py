@@ -221,7 +221,12 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     """What is not tested."""
     group = parser.add_argument_group("what to leave out", "docs/switches.md says what each of them costs.")
     group.add_argument("--strategy", metavar="NAME", help=PLUGS["strategy"])
-    group.add_argument("--regret", type=float, metavar="X", help="the share of its score that a settled list may lack")
+    group.add_argument(
+        "--regret",
+        type=float,
+        metavar="X",
+        help="a list is settled if testing on could better its score by less than this share",
+    )
     group.add_argument(
         "--surrogate", action="store_true", help="a race starts from what the documents' predictions say of each word"
     )

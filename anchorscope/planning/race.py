@@ -16,8 +16,8 @@ least certain and matters most. What it asks for depends on what a call buys:
     a whole document       (banzhaf, anchor) one block of samples serves all its words: the documents that most of
                            the words in doubt want
 
-A label is settled when the expected regret of its list is below the share that was asked for, or everything is tested:
-then the race equals the exhaustive scan exactly.
+A label is settled when testing on could better its list by less than the share that was asked for (the expected regret
+of the words with the greatest scores), or when everything is tested: then the race equals the exhaustive scan exactly.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Race:
         return (
             self._has_started(label)
             and not self._under_tested(label)
-            and self._forecasts[label].forecast.regret < self._settings.regret
+            and self._forecasts[label].forecast.to_gain < self._settings.regret
         )
 
     def _under_tested(self, label: int) -> dict[int, int]:

@@ -31,7 +31,7 @@ from anchorscope.scoring.posterior import (
     summarise,
 )
 from anchorscope.scoring.running_sums import RunningSums
-from anchorscope.scoring.tally import VALUE_UNIT, Tally, ranking
+from anchorscope.scoring.tally import VALUE_UNIT, Tally, drivers_first, ranking
 
 LEVEL = 0.9
 """The level of a race's intervals, and of a scan's where measuring has noise."""
@@ -147,11 +147,12 @@ class LabelForecast:
         # What nothing but the surrogate speaks for is not named: the tests themselves must say so.
         driver &= self._observed[words] > VALUE_UNIT
         against &= self._observed[words] < -VALUE_UNIT
-        shown = ranking(expected, self._n[words], self._k)
+        best = ranking(expected, self._n[words], self._k)
+        shown = drivers_first(expected, self._n[words], driver & (expected > 0), self._k) if self._is_graded else best
         # Where no word does anything, regret would be a share of nothing: a list counts as worth so much at least.
         least = LEAST_WORTH * float(self._sums.documents.max(initial=0)) if self._is_graded else 0.0
         scores = self._scores(draws, words)
-        return summarise(scores, shown, self._k, LEVEL, driver=driver, against=against, least_worth=least)
+        return summarise(scores, best, shown, LEVEL, driver=driver, against=against, least_worth=least)
 
     @property
     def best(self) -> NDArray[np.intp]:

@@ -151,13 +151,15 @@ class Forecast:
     """Where the words of one label stand: intervals and memberships (words,), and the regret of the shown list.
 
     ``driver`` and ``against`` (words,): told apart from what words do on average, and doing something against the
-    label.
+    label. Drivers are shown first, though others may have greater scores; ``to_gain`` is the regret of the words with
+    the greatest scores, drivers or not: what testing on could still bring.
     """
 
     low: Floats
     high: Floats
     membership: Floats
     regret: float
+    to_gain: float
     driver: Booleans
     against: Booleans
 
@@ -359,19 +361,20 @@ def _normalised(weights: Floats) -> Floats:
 
 def summarise(
     draws: Floats,
+    best: NDArray[np.intp],
     shown: NDArray[np.intp],
-    k: int,
     level: float,
     *,
     driver: Booleans,
     against: Booleans,
     least_worth: float = 0.0,
 ) -> Forecast:
-    """Read draws of scores, (draws, words): intervals at a level, memberships, and the regret of the shown list.
+    """Read draws of scores, (draws, words): intervals at a level, memberships, and the regrets of two lists.
 
-    A list that is worth less than ``least_worth`` counts as worth so much: nobody is to search for what is nothing.
+    ``best`` are the words with the greatest expected scores, ``shown`` as many that are shown. A list that is worth
+    less than ``least_worth`` counts as worth so much: nobody is to search for what is nothing.
     """
-    k = min(k, draws.shape[1])
+    k = len(best)
     # In each draw the k best words, in no order. A word is a member as often as it is no worse than the last of them:
     # where labels are all that a model tells, many are as good as that one, and it is chance who is in the list.
     order = np.argpartition(-draws, k - 1, axis=1)[:, :k]
@@ -379,18 +382,22 @@ def summarise(
     size = np.abs(chosen).max(axis=1, keepdims=True, initial=0.0)
     least = chosen.min(axis=1, keepdims=True, initial=np.inf) - TIED * size
     membership = (draws >= least).mean(axis=0)
-    # (draws,): what the best list of each draw is worth; the shown list, which cannot know, gives away the difference.
-    best = chosen.sum(axis=1)
-    given_away = np.maximum(best - draws[:, shown].sum(axis=1), 0.0)  # rounding: no list is better than the best
-    worth = max(float(best.mean()), least_worth)
-    regret = float(given_away.mean()) / worth if worth > 0 else float(given_away.any())
     # Of n draws, a share (n + 1) p lies below the p-th one: the rule "weibull" covers as stated, whatever n is.
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0, method="weibull")
+    worths = chosen.sum(axis=1)
     return Forecast(
         low=low,
         high=high,
         membership=membership,
-        regret=regret,
+        regret=_regret(worths, draws[:, shown].sum(axis=1), least_worth),
+        to_gain=_regret(worths, draws[:, best].sum(axis=1), least_worth),
         driver=driver,
         against=against,
     )
+
+
+def _regret(worths: Floats, listed: Floats, least_worth: float) -> float:
+    """What a list, which cannot know, gives away to the best one of each draw, (draws,): a share, on average."""
+    given_away = np.maximum(worths - listed, 0.0)  # rounding: no list is better than the best
+    worth = max(float(worths.mean()), least_worth)
+    return float(given_away.mean()) / worth if worth > 0 else float(given_away.any())
