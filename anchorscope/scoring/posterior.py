@@ -9,12 +9,13 @@ o_d is what is expected of it beforehand (``surrogate.py``; 0 where nothing is),
 noise is that of measuring, with variance v_d. The y of a word have a mean mu and a variance of their own. The prior
 of both is pooled over the words, so a word with few tests is taken to be like the others:
 
-    mu         a mixture of normal distributions around one centre, its components from words that hardly differ to
+    mu         a mixture of normal distributions around one centre, its components from words that differ little to
                words that differ a lot, each with twice the standard deviation of the one before
     variance   scaled inverse chi-squared; the pooled one of its component counts as much as PRIOR_TESTS tests
     total      = sum of e over the tested + sum of o over the others + (N - n) mu + sqrt(N - n) scatter + noise
 
-The shares of the components, the centre and the pooled variances are those under which the words are likeliest (EM).
+The centre is the median of the words' means; the shares of the components and the pooled variances are those under
+which the words are likeliest (EM).
 With two components alone, ordinary words and drivers, the words in between are pulled to either side, and intervals of
 the best words cover 86% instead of 90%.
 
@@ -45,17 +46,19 @@ N_DRAWS = 400
 PRIOR_TESTS = 4.0
 FLOOR = 1e-9
 
-NORMALITY = 0.15
-"""What a test says of the scatter of its word, compared with one of normal values: 2 / (kurtosis - 1). Most documents
-bring next to nothing and some a lot, so a few that agree do not mean that others will."""
+NORMALITY = 0.25
+"""The greatest ``normality``: most documents bring next to nothing and some a lot, so a few that agree do not mean that
+others will."""
 
 PRIOR_WORDS = 1000
 """The prior is fitted to at most so many words: the most frequent ones, as those tested most are no random choice."""
 
 # A grid of normal distributions around one centre with fitted shares is adaptive shrinkage (Stephens 2017, "False
 # discovery rates: a new deal").
-DEVIATIONS: Floats = np.exp2(np.arange(-6.0, 3.0))
-"""The standard deviation of the means in each component, in standard deviations of what one document brings."""
+DEVIATIONS: Floats = np.exp2(np.arange(-1.0, 3.0))
+"""The standard deviation of the means in each component, in standard deviations of what one document brings. None is
+smaller than a half: where most tests bring nothing, the tested words seem to be all alike, and intervals would cover
+65% instead of 90%."""
 
 PSEUDO_WORDS = 0.5
 """The words that each component has before any is looked at."""
@@ -82,7 +85,8 @@ class Sums:
     ``scale`` is how much the values of one differ, ``reach`` how far its mean may be off, both relative to others.
     ``placebo`` is what taking out any word like it does in a document that holds it (``placebo.py``), and is among what
     is expected, give or take ``placebo_error``; ``tilt`` is by how much the rest of what is expected, a document, may
-    be wrong for all words alike.
+    be wrong for all words alike. ``normality`` is what a test says of the scatter of its word, compared with one of
+    normal values: 2 / (kurtosis - 1).
     """
 
     documents: NDArray[np.int64]
@@ -98,6 +102,7 @@ class Sums:
     placebo: Floats
     placebo_error: Floats
     tilt: Floats
+    normality: Floats
 
     @classmethod
     def plain(cls, documents: NDArray[np.int64], tested: NDArray[np.int64], total: Floats, squares: Floats) -> Sums:
@@ -106,7 +111,7 @@ class Sums:
         alike = np.ones(len(documents))
         return cls(
             *(documents, tested, total, squares, nothing, nothing, nothing, nothing, alike, alike),
-            *(nothing, nothing, nothing),
+            *(nothing, nothing, nothing, NORMALITY * alike),
         )
 
     def of(self, words: NDArray[np.intp]) -> Sums:
@@ -174,7 +179,8 @@ def pooled_prior(sums: Sums) -> Prior:
     known = sums.of(seen[np.lexsort((seen, -sums.documents[seen]))][:PRIOR_WORDS])
     # The pooled variance: all squared distances over all degrees of freedom, a word giving one of them up for its mean.
     within = max(float(known.scatter.sum() / (known.tested - 1).sum()), FLOOR)
-    # To begin with all components are alike but for their width; then each fit sorts the words anew.
+    # To begin with all components are alike but for their width; then each fit sorts the words anew. The centre stays
+    # the median: the words that are tested most are those that do most, and would draw a mean towards them.
     n = len(DEVIATIONS)
     prior = Prior(float(np.median(known.means)), within * DEVIATIONS**2, np.full(n, 1 / n), np.full(n, within))
     for _ in range(FITS):
@@ -196,12 +202,10 @@ def _fitted(prior: Prior, known: Sums, within: float) -> Prior:
         # it.
         share = (n_words + PSEUDO_WORDS) / (len(likelihood) + PSEUDO_WORDS * len(share))
     components = _normalised(likelihood * share)
-    # The centre is a mean of the words' means, each weighted by how well it tells: one over its variance.
-    weight = (components / (_spreads(known, prior) + _variance_of_mean(known, prior))).sum(axis=1)
     # The variance within a component is that of its words' tests, with a few tests at the variance of all words.
     freedom = components.T @ (known.tested - 1)
     return Prior(
-        centre=float(np.average(known.means, weights=weight)),
+        centre=prior.centre,
         spread=prior.spread,
         share=share,
         within=(components.T @ known.scatter + PRIOR_TESTS * within) / (freedom + PRIOR_TESTS),
@@ -223,7 +227,7 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     spread = prior.spread[component] * sums.reach**2
     # A variance from the scaled inverse chi-squared, and given it the mean of the word: normal, prior and tests weighed
     # by their precisions, in units of ``scale``; then back to the units of values.
-    squares = PRIOR_TESTS * prior.within[component] + NORMALITY * sums.scatter
+    squares = PRIOR_TESTS * prior.within[component] + sums.normality * sums.scatter
     variance = squares / generator.chisquare(_freedom(sums), shape)
     # Conjugate normal: precisions add up, and the mean is the mean of both weighted by them (Gelman et al., Bayesian
     # Data Analysis, 2.5). What a word's tests say has the variance of one test over their number.
@@ -329,7 +333,7 @@ def _likelihood(sums: Sums, prior: Prior) -> Floats:
     pooled = PRIOR_TESTS * prior.within
     # Marginal likelihood of the scatter: the inverse chi-squared prior is conjugate, so the variance integrates out.
     freedom = _freedom(sums)[:, None]
-    of_scatter = freedom * np.log(pooled + NORMALITY * sums.scatter[:, None]) - PRIOR_TESTS * np.log(pooled)
+    of_scatter = freedom * np.log(pooled + (sums.normality * sums.scatter)[:, None]) - PRIOR_TESTS * np.log(pooled)
     logs = -0.5 * (of_mean + of_scatter)
     # Relative to the best component of each word, so that nothing underflows.
     return np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -348,11 +352,11 @@ def _variance_of_mean(sums: Sums, prior: Prior) -> Floats:
 def _variances(sums: Sums, prior: Prior) -> Floats:
     """The variance of what a document brings, for each word, in each component: (words, components)."""
     # The posterior's scale: squares of prior and tests over both degrees of freedom.
-    return (PRIOR_TESTS * prior.within + NORMALITY * sums.scatter[:, None]) / _freedom(sums)[:, None]
+    return (PRIOR_TESTS * prior.within + (sums.normality * sums.scatter)[:, None]) / _freedom(sums)[:, None]
 
 
 def _freedom(sums: Sums) -> Floats:
-    return PRIOR_TESTS + NORMALITY * np.maximum(sums.tested - 1, 0)
+    return PRIOR_TESTS + sums.normality * np.maximum(sums.tested - 1, 0)
 
 
 def _normalised(weights: Floats) -> Floats:

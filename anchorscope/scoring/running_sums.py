@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Additive
-from anchorscope.scoring.posterior import Sums
+from anchorscope.scoring.posterior import NORMALITY, Sums
 
 REPEAT_UNIT = 1e-9
 """The unit in which variances of second measurements are added up."""
@@ -27,6 +27,9 @@ SLOPE_TESTS = 10
 """The slope of what was expected counts as 1 in so many tests, before any is made."""
 
 STEEPEST = 2.0
+
+HEAVIER_TAILS = 0.4
+"""What a test says of the scatter of its word, compared with one of values with a gamma distribution."""
 
 Floats = NDArray[np.float64]
 
@@ -142,15 +145,24 @@ class RunningSums:
             placebo_error=placebo_error,
             tilt=self._slope_error(label, float(off.sum())) * self.expected_of_all[label] / np.maximum(documents, 1),
             reach=(1 + self.documents.sum(axis=0) / LEARNT_DOCUMENTS) ** LEARNING,
+            normality=np.full(len(documents), self._normality(label)),
         )
 
+    def _normality(self, label: int) -> float:
+        """What a test says of the scatter of its word: the less, the more the values of a word differ."""
+        # The squared coefficient of variation within words is scatter over means. A gamma distribution has a kurtosis
+        # of 3 + 6 times that, and 2 / (kurtosis - 1) is 1 / (1 + 3 of it); values of models have heavier tails.
+        twice = self.counted[label] > 1
+        n, total = self.counted[label][twice], self.values[label][twice]
+        scatter = float((self.values_squared[label][twice] - total**2 / n).sum())
+        means = float(((n - 1) * (total / n) ** 2).sum())
+        return min(NORMALITY, HEAVIER_TAILS * means / (means + 3 * scatter)) if means > 0 else NORMALITY
+
     def _noise_factor(self, label: int) -> float:
-        """What second measurements make of the variances that were told, for all rows of a label alike; where it has
-        none, as those of all labels do."""
-        for shown, told in (self.repeats[label].tolist(), self.repeats.sum(axis=0).tolist()):
-            if told > 0:
-                return float(shown / told)
-        return 1.0
+        """What second measurements make of the variances that were told, for all rows of a label alike; half of what
+        counts are the second measurements of all labels, as those of one can be few."""
+        shown, told = (self.repeats[label] + self.repeats.sum(axis=0)).tolist()
+        return float(shown / told) if told > 0 else 1.0
 
     def _scale(self, label: int, b: float) -> Floats:
         """How much the values of each word may differ: the more, the more is expected of it; 1 for words on average."""

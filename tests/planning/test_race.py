@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -201,8 +202,9 @@ def test_the_documents_of_a_word_are_found_however_far_they_are() -> None:
 @lru_cache(maxsize=1)
 def races(
     effects: str = "drivers", n: int = N_CORPORA, name: str = "total"
-) -> list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray, int]]:
-    """For each random corpus: stated and true regret, memberships and true members, coverage, documents tested."""
+) -> list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray]]:
+    """For each random corpus: stated and true regret, memberships and true members, coverage, documents tested, and
+    which words are shown."""
     race.START = 64
     answers = []
     for seed in range(n):
@@ -217,7 +219,9 @@ def races(
         slack = 1e-6
         covered = (standing.low[0, shown] - slack <= truth[shown]) & (truth[shown] <= standing.high[0, shown] + slack)
         assert standing.membership is not None and standing.regret is not None
-        answers.append((float(standing.regret[0]), regret, standing.membership[0], member, covered, n_documents))
+        stated = float(standing.regret[0]), standing.membership[0]
+        is_shown = np.isin(np.arange(len(truth)), shown)
+        answers.append((stated[0], regret, stated[1], member, covered, n_documents, is_shown))
     return answers
 
 
@@ -232,16 +236,18 @@ def test_the_true_regret_is_on_average_at_most_the_stated_one() -> None:
 
 @pytest.mark.parametrize(("effects", "caution"), [("drivers", 0.1), ("seldom a lot", 0.0)])
 def test_memberships_hold_at_the_stated_rate(effects: str, caution: float) -> None:
-    """In every bin of a fifth the share of true members is within 0.05 of the mean membership, or twice its error.
+    """Of the shown words the share of true members is within 0.05 of the mean membership, in every bin of a fifth, or
+    within twice its error; of all words within 0.08, as words far behind are members more often than stated.
 
     Values of real models are seldom and large; where they are normal, the race is too cautious by up to a tenth.
     """
-    stated, true = (np.concatenate([answer[i] for answer in races(effects)]) for i in (2, 3))
-    for low in np.arange(0, 1, 0.2):
-        chosen = (stated >= low) & (stated < low + 0.2 + (low > 0.75))
+    stated, true, shown = (np.concatenate([answer[i] for answer in races(effects)]) for i in (2, 3, 6))
+    for low, (among, least) in product(np.arange(0, 1, 0.2), [(shown, 0.05), (np.ones_like(shown), 0.08)]):
+        chosen = (stated >= low) & (stated < low + 0.2 + (low > 0.75)) & among
+        if not chosen.any():
+            continue
         n, mean, share = chosen.sum(), stated[chosen].mean(), true[chosen].mean()
-        band = 2 * np.sqrt(mean * (1 - mean) / n)
-        tolerance = max(0.05, band)
+        tolerance = max(least, 2 * np.sqrt(mean * (1 - mean) / n))
         said = f"{low:.1f}: stated {mean:.3f}, true {share:.3f}, n {n}"
         assert mean - tolerance <= share <= mean + tolerance + caution, said
 
@@ -256,10 +262,11 @@ def test_intervals_cover_at_their_level(effects: str) -> None:
 
 @pytest.mark.parametrize("effects", ["small drivers", "no two kinds"])
 def test_intervals_and_regret_hold_where_words_differ_in_another_way(effects: str) -> None:
-    """Half as many corpora of another kind each: coverage within its band, regret within two standard errors."""
+    """Half as many corpora of another kind each: the same bands of coverage, regret within two standard errors."""
     answers = races(effects, N_CORPORA // 2)
     covered = np.concatenate([answer[4] for answer in answers])
-    assert abs(covered.mean() - LEVEL) <= 1.96 * np.sqrt(LEVEL * (1 - LEVEL) / len(covered))
+    error = np.sqrt(LEVEL * (1 - LEVEL) / len(covered))
+    assert LEVEL - 2 * error <= covered.mean() <= 0.95 + error
     stated, true = (np.array([answer[i] for answer in answers]) for i in (0, 1))
     assert true.mean() <= stated.mean() + 2 * (true - stated).std(ddof=1) / np.sqrt(len(true))
 
