@@ -108,7 +108,7 @@ def test_the_border_may_not_be_inside() -> None:
 
 def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    body = "[{'no': 0.9, 'yes': 0.1} if 'not' in b.split() else {'no': 0.1, 'yes': 0.9} for a, b in pairs]"
+    body = "[{'no': 0.9, 'yes': 0.1} if 'not' in b else {'no': 0.1, 'yes': 0.9} for a, b in pairs]"
     (tmp_path / "inference.py").write_text(f"def denies(pairs):\n    return {body}\n")
     path = as_file("csv", tmp_path)
     asked = ["explain", str(path), "--text-column", "premise,hypothesis", "--model", "inference:denies", "-q"]
