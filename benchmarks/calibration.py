@@ -229,8 +229,8 @@ def compared(
     found = each(run, runs, workers)
     names = ("exact", "covered", "membership", "members", "regret", "true regret", "drivers")
     table = np.array([row for rows, _ in found for row in rows])
-    # Where all words are exact there is no interval, and nothing to cover.
-    means = np.ma.masked_invalid(table).mean(axis=0).filled(np.nan).tolist()
+    # Where all words are exact there is no interval, and nothing to cover: None.
+    means = np.ma.masked_invalid(table).mean(axis=0).tolist()
     return {"runs": runs, **dict(zip(names, means)), "tests": float(np.mean([tests for _, tests in found]))}
 
 
@@ -352,11 +352,41 @@ def page(path: Path) -> str:
         "and so stand below others, both are greater. Under *banzhaf* (words taken out, candidates of any frequency) "
         f"measuring has noise, and the known totals are the means of {NOISY_REPEATS} measurements.",
         _table(found["rows"], names),
+        _outside(found["rows"]),
         "Models that go by nothing: how many runs name a driver, which is to be at most 5%. The band is where the rate "
         "lies in 19 of 20 such studies (Wilson).",
         _table([{**row, "band": _band(row)} for row in found["nulls"]], [*found["nulls"][0], "band"]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _outside(rows: Sequence[dict[str, Any]]) -> str:
+    """A sentence for each promise: the rows that do not keep it."""
+    # Where nearly all words are exact, a handful of intervals says nothing.
+    covered = [row for row in rows if row["exact"] < MOSTLY and row["covered"] is not None]
+    promises = {
+        "Coverage outside 85 to 95% (rows with intervals for at least a tenth of their words)": [
+            (row, f"{row['covered']:.1%}") for row in covered if not 0.85 <= row["covered"] <= 0.95
+        ],
+        "Memberships off by more than .05": [
+            (row, f"stated {row['membership']:.3f}, true {row['members']:.3f}")
+            for row in rows
+            if abs(row["membership"] - row["members"]) > 0.05
+        ],
+        "True regret more than .02 above the stated one": [
+            (row, f"stated {row['regret']:.3f}, true {row['true regret']:.3f}")
+            for row in rows
+            if row["true regret"] > row["regret"] + 0.02
+        ],
+    }
+    lines = []
+    for promise, broken in promises.items():
+        named = "; ".join(f"{', '.join(str(row[name]) for name in _NAMES)}: {said}" for row, said in broken)
+        lines.append(f"- {promise}: {named or 'none'}.")
+    return "\n".join(lines)
+
+
+MOSTLY = 0.9
 
 
 def _band(row: dict[str, Any]) -> str:
@@ -380,9 +410,9 @@ def _table(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> str:
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
     if isinstance(value, float):
-        if np.isnan(value):
-            return "–"
         return f"{value:,.0f}" if value >= 10 else f"{value:.3f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
