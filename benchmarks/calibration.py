@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -357,7 +358,37 @@ def page(path: Path) -> str:
         "lies in 19 of 20 such studies (Wilson).",
         _table([{**row, "band": _band(row)} for row in found["nulls"]], [*found["nulls"][0], "band"]),
     ]
+    known = path.with_name("known_answers.json")
+    if known.exists():
+        parts.append(_known(known))
     return "\n\n".join(parts) + "\n"
+
+
+def _known(path: Path) -> str:
+    """What ``benchmarks.known_answers`` found: who leads, and how many of VADER's terms are its own."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    rows = found["rows"]
+    led = [row for row in rows if not row["model"].startswith("VADER")]
+    told = [
+        "Models whose answer is known (`python -m benchmarks.known_answers --texts FILE`, tweets and made-up "
+        f"applications, {1 + max(int(row['seed']) for row in rows)} seeds, commit {found['commit'][:9]}):"
+    ]
+    for model, label in dict.fromkeys((row["model"], row["label"]) for row in led):
+        here = [row for row in led if (row["model"], row["label"]) == (model, label)]
+        right = sum(row["leads"].lower() == row["of"] for row in here)
+        told.append(f"- {model}, *{label}*: {here[0]['of']} leads in {right} of {len(here)}.")
+    for model in dict.fromkeys(row["model"] for row in rows if row not in led):
+        counts = [[int(n) for n in re.findall(r"\d+", row["leads"])] for row in rows if row["model"] == model]
+        file_alone, with_rules = (sorted(column) for column in zip(*counts))
+        told.append(
+            f"- {model}, {len(counts)} lists of {K} terms: in its lexicon file {_spread(file_alone)}, in that or the "
+            f"tables and rules that it goes by as well {_spread(with_rules)} (goal: at least 18)."
+        )
+    return "\n".join([told[0], "", *told[1:]])
+
+
+def _spread(ordered: Sequence[int]) -> str:
+    return f"{ordered[0]} to {ordered[-1]}, {ordered[len(ordered) // 2]} in the median"
 
 
 def _outside(rows: Sequence[dict[str, Any]]) -> str:

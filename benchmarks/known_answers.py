@@ -41,6 +41,7 @@ def main() -> None:
     rows = [row for seed in range(arguments.seeds) for row in measured(texts, seed)]
     for row in rows:
         print("  ".join(f"{name} {value}" for name, value in row.items()))
+    arguments.texts = [Path(path).name for path in arguments.texts]
     print(written.write("known_answers", arguments, rows))
 
 

@@ -495,6 +495,7 @@ def refused(done: Outcome, says: str) -> None:
         (("docs.csv", "--tau", "0.9"), "--tau belongs to perturbed texts: add --score anchor or banzhaf"),
         (("docs.csv", "--max-samples", "9"), "--max-samples belongs to perturbed texts"),
         (("docs.csv", "--omega", "0.2"), "--omega says how far --tau-tilde goes"),
+        (("docs.csv", "--alpha", "0.2"), "--alpha belongs to counts of anchors"),
         (("docs.csv", "--strategy", "scan", "--regret", "0.1"), "--regret says when a race ends"),
         (("docs.csv", "--perturbator", "corpus"), "occlusion only leaves them out: leave --perturbator out"),
         (("docs.csv", "--preset", "banzhaf", "--perturbator", "none"), "name one (corpus, embedded, "),

@@ -68,6 +68,8 @@ def _settings(finished: RunReader, given: Mapping[str, Any]) -> Settings:
     asked = {name: given[name] for name in ("aggregation", "alpha", "top_k") if name in given}
     values = {**finished.meta["settings"], **asked, "filter": "none"}
     wanted = aggregation(values["aggregation"])
+    if "alpha" in given and wanted.reads != "verdicts":
+        raise InputError(f"--alpha belongs to counts of anchors, not to {wanted.name}: leave it out.")
     if wanted.reads == "verdicts" and not finished.tests_anchors:
         raise InputError(
             "This run tested no anchors, so it cannot count them: run explain with --preset paper-optimised, or with "
