@@ -283,3 +283,14 @@ def test_what_cannot_be_raced_is_refused() -> None:
         settings(aggregation="h")
     with pytest.raises(InputError, match="belong to the scan"):
         replace(settings(), filter="sound")
+
+
+def test_what_is_nearly_tested_is_tested_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a tenth of the tests made and more, there is no stopping any more; else the list is settled long before."""
+    corpus = Corpus(3, n_documents=400)
+    _, _, n_usual = corpus.run(settings())
+    assert n_usual < 100
+    monkeypatch.setattr(race, "NEARLY_ALL", 0.1)
+    strategy, tally, n_documents = Corpus(3, n_documents=400).run(settings())
+    assert n_documents == 400
+    assert strategy.tests_left(tally) == 0

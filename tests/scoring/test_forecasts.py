@@ -68,3 +68,29 @@ def test_a_word_is_no_driver_where_only_the_surrogate_speaks_for_it() -> None:
     now = forecast_of(sums_of(values, expected=expected, expected_of_all=40 * expected[:1]))
     named = now.contenders[now.forecast.driver].tolist()
     assert 0 in named and 1 not in named
+
+
+def test_where_values_are_seldom_large_few_tests_say_less() -> None:
+    """A word whose first five tests bring nothing has a wider interval among words that do a lot in one document of
+    eight than among words that always do a little, though the words' means are alike."""
+    chance = np.random.default_rng(0)
+    seldom = np.where(chance.random((5, N_TERMS)) < 1 / 8, 0.8, 0.0)
+    always = chance.normal(0.1, 0.03, (5, N_TERMS))
+    seldom[:, 0] = always[:, 0] = 0.0
+    normality, widths = [], []
+    for values in (seldom, always):
+        sums = sums_of(values)
+        assert TOTAL.additive is not None
+        normality.append(sums.of_label(0, TOTAL.additive).normality[0])
+        forecast = forecast_of(sums)
+        word = int(np.flatnonzero(forecast.contenders == 0)[0])
+        widths.append(forecast.forecast.high[word] - forecast.forecast.low[word])
+    assert normality[0] < normality[1] / 3
+    assert widths[0] > 2 * widths[1]
+
+
+def test_the_words_that_do_most_do_not_move_the_centre() -> None:
+    """A third of the words does a lot: what is usual is still what the other words do."""
+    values = np.random.default_rng(0).normal(0.0, 0.01, (6, N_TERMS))
+    values[:, :10] += 0.5
+    assert abs(forecast_of(sums_of(values)).prior.centre) < 0.01
