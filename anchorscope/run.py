@@ -54,7 +54,10 @@ PREDICTIONS_SHARE = 0.4
 """Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
 
 SURROGATE_DOCUMENTS = 20_000
-"""Documents, at most, to whose predictions a surrogate is fitted."""
+SURROGATE_DOCUMENTS_OF_MANY_LABELS = 4_000
+SURROGATE_ANSWERS = 400_000
+"""Documents, at most, to whose predictions a surrogate is fitted: there is a fit a label, so where labels are many they
+are fewer, as many as have so many answers together."""
 
 
 class Run:
@@ -228,7 +231,7 @@ class Run:
             journal.begin({"drawn": len(drawn)})
         tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
         self._refuse_small_budget(score, tested, len(chosen), journal)
-        sampled = np.sort(np.argsort(priority[drawn])[:SURROGATE_DOCUMENTS])
+        sampled = np.sort(np.argsort(priority[drawn])[: _fitted_to(len(self._predictor.labels))])
         before = Cost(
             predictor_texts=self._predictor.n_probed + int(known.get("asked", 0)),
             predictor_tokens=self._predictor.n_probed_tokens + int(known.get("tokens", 0)),
@@ -403,6 +406,16 @@ class Run:
             "texts": self._keep_texts,
             "segmenters": self._segmenters,
         }
+
+
+def _fitted_to(n_labels: int) -> int:
+    """The documents that a surrogate of so many labels is fitted to, at most.
+
+    >>> [_fitted_to(n) for n in (2, 20, 50, 1000)]
+    [20000, 20000, 8000, 4000]
+    """
+    most = min(SURROGATE_DOCUMENTS, SURROGATE_ANSWERS // max(1, n_labels))
+    return max(SURROGATE_DOCUMENTS_OF_MANY_LABELS, most)
 
 
 def _told(spent: Cost) -> dict[str, int]:
