@@ -1,0 +1,91 @@
+"""Few calls for many documents: whose lists are best where most documents can never be asked about?
+
+    python -m benchmarks.many_documents --data FOLDER [--documents 100000] [--seeds 3]
+
+The tweets of corona, drawn with replacement until there are so many; a logistic regression; contenders and calls are
+those of the yardsticks, the predictions of documents included. Lists are measured on the distinct tweets, as shares of
+the lists that leave out one word at a time over all of them.
+
+Prints a table, and writes many_documents.json and .csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import product
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from benchmarks import written
+from benchmarks.arenas import Arena, arena
+from benchmarks.contenders import CONTENDERS, Documents, Metered
+from benchmarks.yardsticks import CALLS, ORACLES, K, oracle
+
+METHODS = ("frequency", "surrogate", "occlusion", "fast")
+DISTINCT = 4000
+
+
+def rows_of(place: Arena, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """A row a contender, number of calls, seed and label."""
+    yards = place.yardsticks()
+    best = {}
+    for name, column in zip(ORACLES, ("deletion", "replacement", "held_out")):
+        lists = oracle(name)(Documents(Metered(place.predictor, float("inf")), place.texts, 10**9, 0, "corpus"), yards)
+        for label in place.labels:
+            best[label, column] = getattr(yards[label].columns([lists[label]], K)[0], column)
+    rows = []
+    for seed, calls, method in product(range(arguments.seeds), arguments.calls, METHODS):
+        drawn = np.random.default_rng(seed).choice(len(place.texts), arguments.documents).tolist()
+        texts = [place.texts[number] for number in drawn]
+        model = Metered(place.predictor, calls)
+        start = process_time()
+        lists = CONTENDERS[method](Documents(model, texts, calls, seed, "corpus"))
+        seconds = process_time() - start
+        for label in place.labels:
+            (found,) = yards[label].columns([lists[label]], K)
+            shares = {
+                name: getattr(found, name) / best[label, name] for name in ("deletion", "replacement", "held_out")
+            }
+            rows.append(
+                {"method": method, "calls": calls, "seed": seed, "label": label, "asked": model.asked, **shares}
+                | {"insertion": found.insertion, "cpu": seconds, "terms": " ".join(lists[label][:K])}
+            )
+            print(
+                "  ".join(
+                    f"{key} {value:.3g}" if isinstance(value, float) else f"{value}" for key, value in rows[-1].items()
+                )
+            )
+    return rows
+
+
+def table(rows: list[dict[str, Any]], calls: list[int]) -> str:
+    """The mean share of the oracle's replacement, by method and calls."""
+    lines = [
+        f"| calls, predictions included | {' | '.join(f'{n:,}' for n in calls)} |",
+        "|---" * (len(calls) + 1) + "|",
+    ]
+    for method in METHODS:
+        here = [[row["replacement"] for row in rows if (row["method"], row["calls"]) == (method, n)] for n in calls]
+        lines.append(f"| {method} | {' | '.join(f'{np.mean(cell):.2f}' for cell in here)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Compare, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--calls", nargs="+", type=int, default=list(CALLS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    rows = rows_of(arena("corona", "linear", arguments.data, None, DISTINCT), arguments)
+    print(table(rows, arguments.calls))
+    print(written.write("many_documents", arguments, rows))
+
+
+if __name__ == "__main__":
+    main()
