@@ -58,7 +58,7 @@ PRIOR_WORDS = 1000
 DEVIATIONS: Floats = np.exp2(np.arange(-1.0, 3.0))
 """The standard deviation of the means in each component, in standard deviations of what one document brings. None is
 smaller than a half: where most tests bring nothing, the tested words seem to be all alike, and intervals would cover
-65% instead of 90%."""
+63% instead of 90%."""
 
 PSEUDO_WORDS = 0.5
 """The words that each component has before any is looked at."""
