@@ -172,7 +172,7 @@ def known_values(model: Predictor, texts: Sequence[str], variant: Variant) -> Kn
     for number in range(variant.repeats):
         # Seeds that no run has.
         seeded = replace(settings, seed=SEEDS_OF_THE_KNOWN + number)
-        score = registry.resolve("score", variant.preset if variant.repeats > 1 else "occlusion")
+        score = registry.resolve("score", str(settings.score))
         measured, _ = score(model, MaskTokenPerturbator(), seeded).measure(round_.units)
         value += measured.value / variant.repeats
     occurrences = round_.occurrences

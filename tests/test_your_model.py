@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shlex
 from pathlib import Path
@@ -46,3 +47,16 @@ def test_its_commands_run(command: str, tmp_path: Path, monkeypatch: pytest.Monk
         words = [server.url if word.startswith("http://") else word for word in shlex.split(command)[1:]]
         assert main([*words, "--min-occurrences", "1", "-q"]) == 0
         assert (server.n_requests > 0) == ("http" in command)
+
+
+def test_a_learnt_label_may_hold_a_comma(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run names its labels for evaluate as --labels would; where that cannot be, they are learnt again."""
+    monkeypatch.chdir(tmp_path)
+    body = "[{'yes, please': 0.9, 'no': 0.1} if 'good' in text else {'no': 0.9, 'yes, please': 0.1} for text in texts]"
+    (tmp_path / "polite.py").write_text(f"def answer(texts):\n    return {body}\n")
+    (tmp_path / "docs.txt").write_text("\n".join(f"a {word} film {n}" for n in range(20) for word in ("good", "bad")))
+    assert main(["explain", "docs.txt", "--model", "polite:answer", "-q", "--json", "--out", "run"]) == 0
+    assert json.loads(capsys.readouterr().out)["labels"]["yes, please"]["terms"][0]["term"] == "good"
+    assert main(["evaluate", "run", "-q", "--yes"]) == 0

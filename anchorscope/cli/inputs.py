@@ -187,7 +187,8 @@ def given_run(
     """The run that the options ask for."""
 
     sources: dict[str, Any] = {"documents": given["documents"], **chosen(given, ("model", "names", "head", *READING))}
-    if learnt_names(models[0]):  # whoever reads the run again need not learn them again
+    # Whoever reads the run again need not learn them again, where they can be told as --labels tells them.
+    if learnt_names(models[0]) and not any("," in label for label in models[0].labels):
         sources["names"] = ",".join(models[0].labels)
     return Run(
         documents,
