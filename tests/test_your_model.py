@@ -54,7 +54,7 @@ def test_a_learnt_label_may_hold_a_comma(
 ) -> None:
     """A run names its labels for evaluate as --labels would; where that cannot be, they are learnt again."""
     monkeypatch.chdir(tmp_path)
-    body = "[{'yes, please': 0.9, 'no': 0.1} if 'good' in text else {'no': 0.9, 'yes, please': 0.1} for text in texts]"
+    body = "['yes, please' if 'good' in text else 'no' for text in texts]"
     (tmp_path / "polite.py").write_text(f"def answer(texts):\n    return {body}\n")
     (tmp_path / "docs.txt").write_text("\n".join(f"a {word} film {n}" for n in range(20) for word in ("good", "bad")))
     assert main(["explain", "docs.txt", "--model", "polite:answer", "-q", "--json", "--out", "run"]) == 0
