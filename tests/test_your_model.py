@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import json
 import re
 import shlex
 from pathlib import Path
@@ -13,6 +12,7 @@ from runs import WEIGHTS, reviews
 from tiny_onnx import tiny_onnx
 
 from anchorscope.cli import main
+from anchorscope.evaluation.kept import sources
 from anchorscope.predictors.remote.forms import FORMS
 from anchorscope.testing import WeightPredictor
 from anchorscope.testing.server import Faults, StandInServer
@@ -49,14 +49,14 @@ def test_its_commands_run(command: str, tmp_path: Path, monkeypatch: pytest.Monk
         assert (server.n_requests > 0) == ("http" in command)
 
 
-def test_a_learnt_label_may_hold_a_comma(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("label", "told"), [("yes", "no,yes"), ("yes, please", None)])
+def test_a_run_tells_learnt_labels_as_the_command_line_would(
+    label: str, told: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run names its labels for evaluate as --labels would; where that cannot be, they are learnt again."""
+    """Whoever reads the run again takes them for --labels; a label with a comma cannot be told so, and is not."""
     monkeypatch.chdir(tmp_path)
-    body = "['yes, please' if 'good' in text else 'no' for text in texts]"
-    (tmp_path / "polite.py").write_text(f"def answer(texts):\n    return {body}\n")
+    answers = f"[{label!r} if 'good' in text else 'no' for text in texts]"
+    (tmp_path / f"polite_{len(label)}.py").write_text(f"def answer(texts):\n    return {answers}\n")
     (tmp_path / "docs.txt").write_text("\n".join(f"a {word} film {n}" for n in range(20) for word in ("good", "bad")))
-    assert main(["explain", "docs.txt", "--model", "polite:answer", "-q", "--json", "--out", "run"]) == 0
-    assert json.loads(capsys.readouterr().out)["labels"]["yes, please"]["terms"][0]["term"] == "good"
-    assert main(["evaluate", "run", "-q", "--yes"]) == 0
+    assert main(["explain", "docs.txt", "--model", f"polite_{len(label)}:answer", "-q", "--out", "run"]) == 0
+    assert sources(tmp_path / "run").get("names") == told
