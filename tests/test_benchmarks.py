@@ -21,6 +21,7 @@ from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_texts
 from anchorscope.text.words import split
 from benchmarks import (
+    calibration,
     contenders,
     peer_alibi,
     peer_anchor_exp,
@@ -202,3 +203,28 @@ def test_a_classifier_that_never_sees_the_words_is_less_accurate() -> None:
     rows = [(f"{word} film number{i}", word) for i in range(60) for word in ("good", "bad")]
     assert retraining.accuracy_without(rows, []) == 1
     assert retraining.accuracy_without(rows, ["good", "bad"]) < 0.8
+
+
+def test_the_page_of_calibration_is_made_of_its_rows() -> None:
+    page = written.DATA.parent / "calibration.md"
+    assert page.read_text(encoding="utf-8") == calibration.page(written.DATA / "calibration.json")
+
+
+def test_totals_of_some_documents_are_sums_of_what_is_known() -> None:
+    """Two labels; the second document twice, the third not at all."""
+    known = calibration.Known(
+        document=np.array([0, 0, 1, 1, 2]),
+        label=np.array([0, 0, 1, 1, 0]),
+        term=np.array([0, 1, 0, 1, 0]),
+        value=np.array([0.5, 0.25, 0.125, 1.0, 4.0]),
+        terms=("a", "b"),
+    )
+    assert known.totals(np.array([0, 1, 1]), 2) == [{"a": 0.5, "b": 0.25}, {"a": 0.25, "b": 2.0}]
+
+
+def test_rows_that_miss_a_promise_are_named() -> None:
+    row = {"task": "t", "model": "m", "variant": "v", "documents": 10, "exact": 0.0, "covered": 0.5}
+    row |= {"membership": 0.9, "members": 0.88, "regret": 0.01, "true regret": 0.01}
+    found = calibration._outside([row]).splitlines()
+    assert "t, m, v, 10: 50.0%" in found[0]
+    assert found[1].endswith(": none.") and found[2].endswith(": none.")
