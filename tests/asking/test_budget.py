@@ -230,7 +230,7 @@ def test_when_time_is_up_nothing_is_passed_on() -> None:
 def test_a_run_ends_within_one_batch_of_its_time(settings: dict, tmp_path: Path) -> None:
     """60 documents and a round of everything would take seconds; no call begins after the time that is allowed."""
     model = Slow()
-    limit = 0.6
+    limit = 1.2
     budget = Budget(max_seconds=limit)
     run = make_run(reviews(60), model=model, folder=tmp_path / "run", budget=budget, **{**settings, "round_size": 60})
     start = time.monotonic()

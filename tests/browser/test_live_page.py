@@ -66,7 +66,7 @@ def fact(watched: Any, name: str) -> str:
 
 def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any, Reviews], tmp_path: Path) -> None:
     """The page is there before the first word; pause holds the run, resume lets it go; then all views are full."""
-    live = live_run(data, tmp_path / "run", n=260, round_size=8)
+    live = live_run(data, tmp_path / "run", n=260, round_size=8, regret=0.005)
     watched = open_page(show(live))
     assert "token" not in watched.page.url
     watched.page.evaluate(WATCH_ARROWS)
