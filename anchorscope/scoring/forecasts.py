@@ -141,7 +141,8 @@ class LabelForecast:
         # What any word like it does, as far as that is known: one draw for all, as the survey is one. A word is in
         # doubt as often as its drawn mean is no more than that, with a margin.
         wrong = generator.standard_normal((len(means), 1)) * sums.placebo_error
-        usual = sums.placebo + self.prior.centre * sums.scale + wrong
+        # The centre is what is found beyond that: an ordinary word has the scale 1, and nobody is asked for more.
+        usual = sums.placebo + self.prior.centre * np.minimum(sums.scale, 1.0) + wrong
         driver = discoveries((means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0), sums.tested)
         against = discoveries((means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0), sums.tested)
         # What nothing but the surrogate speaks for is not named: the tests themselves must say so.

@@ -94,3 +94,13 @@ def test_the_words_that_do_most_do_not_move_the_centre() -> None:
     values = np.random.default_rng(0).normal(0.0, 0.01, (6, N_TERMS))
     values[:, :10] += 0.5
     assert abs(forecast_of(sums_of(values)).prior.centre) < 0.01
+
+
+def test_a_word_of_which_much_is_expected_has_no_more_to_beat() -> None:
+    """Every word does 0.02 more than expected; the first, expected to do 0.05, does 0.07, and is told apart."""
+    chance = np.random.default_rng(0)
+    expected = np.full((8, N_TERMS), 0.002)
+    expected[:, 0] = 0.05
+    values = expected + chance.normal(0.02, 0.004, (8, N_TERMS))
+    now = forecast_of(sums_of(values, expected=expected, expected_of_all=40 * expected[:1]))
+    assert now.contenders[now.forecast.driver].tolist() == [0]
