@@ -6,6 +6,7 @@ masks, special tokens and the cut at the longest input are right for each of the
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,7 +142,13 @@ def by_hand(folder: Path, texts: list[str]) -> np.ndarray[Any, Any]:
             if not inputs["input_ids"].shape[1]:
                 inputs = tokenizer(tokenizer.pad_token, return_tensors="pt")
                 inputs["attention_mask"][:] = 0
-            rows.append(model(**inputs).logits.double().softmax(dim=-1).numpy()[0])
+            taken = inspect.signature(model.forward).parameters
+            rows.append(
+                model(**{name: inputs[name] for name in inputs if name in taken})
+                .logits.double()
+                .softmax(dim=-1)
+                .numpy()[0]
+            )
     return np.stack(rows)
 
 

@@ -651,10 +651,15 @@ class TestHuggingFace:
         assert predictor.encode(["great " * 100, "bad"])["input_ids"].shape == (2, 16)
         assert predictor.predict(["great " * 100, "bad"]).shape == (2, 2)
 
-    @pytest.mark.parametrize(("n_cores", "by_stretch"), [(2, True), (64, False)])
-    def test_the_short_way_to_pieces_is_the_usual_one(self, n_cores: int, by_stretch: bool, monkeypatch) -> None:
+    @pytest.mark.parametrize(
+        ("n_cores", "parallel", "by_stretch"), [(2, "true", True), (64, "true", False), (64, "false", True)]
+    )
+    def test_the_short_way_to_pieces_is_the_usual_one(
+        self, n_cores: int, parallel: str, by_stretch: bool, monkeypatch
+    ) -> None:
         """Asked directly, the engine of a tokenizer gives the numbers and the padding that transformers gives."""
         monkeypatch.setattr("os.cpu_count", lambda: n_cores)
+        monkeypatch.setenv("TOKENIZERS_PARALLELISM", parallel)
         _, tokenizer = tiny_bert()
         truncation = {"truncation": True, "max_length": 8}
         short = encoding.encoder(tokenizer, truncation)

@@ -1,7 +1,8 @@
-"""Where a torch model computes: the CPU in float32, or a GPU in bfloat16.
+"""Where a torch model computes, and in what: the CPU in float32, a GPU in bfloat16 unless it is told otherwise.
 
-The type belongs to the device: on a CPU digits matter more than speed, and a GPU is bought for speed. An answer in
-bfloat16 differs from the CPU's in the third digit, so a model on a card has a fingerprint of its own.
+On a CPU digits matter more than speed, and its short types are slow or missing; a GPU is bought for speed. An answer in
+bfloat16 differs from the CPU's in the third digit, and compiling a model moves its last ones, so a model has a
+fingerprint of its own for each way to compute.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from hashlib import sha256
 from typing import Any
 
 from anchorscope.errors import InputError
+
+DTYPES = ("float32", "bfloat16", "float16")
 
 
 def is_card(device: str) -> bool:
@@ -36,16 +39,32 @@ def checked_device(device: str) -> str:
     raise InputError(f"There is no device {device!r} here; there is: {', '.join(['cpu', *cards])}.")
 
 
-def on_device(fingerprint: str, device: str) -> str:
-    """The fingerprint of a model on a device."""
-    return sha256(f"{fingerprint} bfloat16".encode()).hexdigest() if is_card(device) else fingerprint
+def checked_dtype(dtype: str | None, device: str) -> str:
+    """The type to compute in: the one that was asked for, or the device's own.
+
+    >>> checked_dtype(None, "cuda"), checked_dtype("float16", "cuda:1"), checked_dtype(None, "cpu")
+    ('bfloat16', 'float16', 'float32')
+    """
+    if dtype is None:
+        return "bfloat16" if is_card(device) else "float32"
+    if dtype not in DTYPES:
+        raise InputError(f"There is no type {dtype!r} to compute in; there is: {', '.join(DTYPES)}.")
+    if dtype != "float32" and not is_card(device):
+        raise InputError(f"On a CPU models compute in float32, not in {dtype}: leave it out, or name a card (cuda).")
+    return dtype
 
 
-def to_device(model: Any, device: str) -> Any:
-    """The model on the device, in the device's type, ready to answer."""
+def computed_in(fingerprint: str, dtype: str, *, compiled: bool = False) -> str:
+    """The fingerprint of a model that computes in a type, as it is or compiled."""
+    ways = [*([dtype] if dtype != "float32" else []), *(["compiled"] if compiled else [])]
+    return sha256(" ".join([fingerprint, *ways]).encode()).hexdigest() if ways else fingerprint
+
+
+def to_device(model: Any, device: str, dtype: str) -> Any:
+    """The model on the device, in the type, ready to answer."""
     import torch
 
-    return model.to(device, torch.bfloat16 if is_card(device) else torch.float32).eval()
+    return model.to(device, getattr(torch, dtype)).eval()
 
 
 @contextmanager

@@ -38,7 +38,7 @@ from anchorscope.types import Perturbator, Predictor
 OF_A_DOCUMENT = {
     *("command", "quiet", "verbose", "json", "document", "model", "names", "trust", "allow_pickle", "device"),
     *("model_tries", "model_timeout", "batch_size", "text_column", "head", "cache", "cache_size", *REMOTE),
-    *("perturbator", "preset", "score", "seed"),
+    *("dtype", "compiled", "perturbator", "preset", "score", "seed"),
     *("test", "tau", "delta", "epsilon", "look", "max_samples", "keep", "fill"),
     *("bank_pairs", "bank_draw", "top_n", "condition", "terms"),
 }

@@ -104,7 +104,7 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
     if "model" not in given:
         raise InputError("Name the model to explain: --model M.")
     labels = given["names"].split(",") if "names" in given else None
-    options = chosen(given, ("trust", "allow_pickle", "device", "text_column", "head"))
+    options = chosen(given, ("trust", "allow_pickle", "device", "dtype", "compiled", "text_column", "head"))
     options["learn_from"] = share_of(texts, given.get("max_model_calls"))
     if remote := given_remote(given):
         predictor = load_predictor(given["model"], labels=labels, remote=remote, **options)

@@ -16,6 +16,7 @@ from textwrap import wrap
 
 from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
+from anchorscope.asking.devices import DTYPES
 from anchorscope.asking.kept_answers import LIMIT as LIMIT_MB
 from anchorscope.predictors.remote.forms import FORMS
 from anchorscope.predictors.remote.options import CONCURRENCY, KEY_VARIABLE
@@ -128,6 +129,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--device", type=a_device, metavar="D", help="where Hugging Face models compute: cpu, or cuda (cpu)"
+    )
+    group.add_argument(
+        "--dtype", choices=DTYPES, help="what Hugging Face models compute in (float32; bfloat16 on a card)"
+    )
+    group.add_argument(
+        "--compile", action="store_true", dest="compiled", help="put a Hugging Face model through torch.compile"
     )
     group.add_argument("--perturbator", metavar="P", help=PLUGS["perturbator"])
     add_remote(parser)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 OF_A_KEPT_RUN = {
     *("command", "quiet", "verbose", "documents", "port"),
     *("model", "names", "head", "trust", "allow_pickle", "model_tries", "model_timeout", "device", "perturbator"),
+    *("dtype", "compiled"),
 }
 """The options that a kept run has a use for."""
 

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.devices import answering, checked_device, is_card, on_device, to_device
+from anchorscope.asking.devices import answering, checked_device, checked_dtype, computed_in, is_card, to_device
 from anchorscope.asking.model_folder import load, weights_in
 from anchorscope.errors import InputError, ModelFileError
 from anchorscope.perturbators.windows import Batch, Layout, batches_of_windows, gather, windows
@@ -63,7 +63,8 @@ class MaskedLMPerturbator:
         self.device = checked_device(device)
         self.batch_size = batch_size or (CARD_BATCH_SIZE if is_card(device) else BATCH_SIZE)
         tokenizer, model = _load(self.folder)
-        self._model = to_device(model, device)
+        dtype = checked_dtype(None, device)
+        self._model = to_device(model, device, dtype)
         self._pieces = _Pieces(tokenizer)
         self._layout = Layout(*_special(tokenizer), min(LONGEST_WINDOW, _n_positions(model)))
         words = _whole_words(tokenizer)
@@ -73,7 +74,7 @@ class MaskedLMPerturbator:
             )
         self.vocabulary: Sequence[str] = tuple(words.values())
         self.cased = any(word != word.lower() for word in self.vocabulary)
-        self.fingerprint = on_device(_hash(weights_in(self.folder), self.vocabulary, top_n), device)
+        self.fingerprint = computed_in(_hash(weights_in(self.folder), self.vocabulary, top_n), dtype)
         self._n = min(top_n, len(words))
         self._number = np.zeros(model.config.vocab_size, np.int32)
         self._number[list(words)] = np.arange(len(words))

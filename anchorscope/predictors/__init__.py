@@ -87,12 +87,15 @@ def load_predictor(
     remote: RemoteOptions | None = None,
     learn_from: Sequence[str] = (),
     head: str | None = None,
+    dtype: str | None = None,
+    compiled: bool = False,
 ) -> Predictor:
     """The Predictor for a model as the command line names it.
 
     reviews.skops             nothing is loaded unless each type in it is known to be safe or in ``trust``
     models/model.onnx         with its tokenizer.json beside it
     models/bert               a Hugging Face folder, with its weights as safetensors; computes on ``device``
+                              in ``dtype``, ``compiled`` if that is wanted
     https://host/predict      a model behind HTTP, asked as ``remote`` says
     my_models:classifier      any object that ``as_predictor`` takes; the current folder is on the path
     old.joblib                a pickle (.pkl, .pickle, .joblib): refused unless ``allow_pickle``, as it can run any code
@@ -103,6 +106,9 @@ def load_predictor(
         raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
     if remote is not None and kind != "http":
         raise InputError(f"{spec!r} is no model behind HTTP, and options of one were given; leave them out.")
+    if (dtype or compiled) and kind != "huggingface":
+        option = "--dtype" if dtype else "--compile"
+        raise InputError(f"{option} is for Hugging Face folders, and {spec!r} is none; leave it out.")
     options = ModelOptions(
         labels=labels,
         trust=trust,
@@ -112,6 +118,8 @@ def load_predictor(
         remote=remote,
         learn_from=learn_from,
         head=head,
+        dtype=dtype,
+        compiled=compiled,
     )
     read: Any = registry.resolve("predictor", kind)
     try:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
@@ -45,13 +45,21 @@ MANY_CORES = 8
 PIECES_A_CHARACTER = 4
 """Pieces that a character can become, its bytes: shorter texts are read whole, and need not be cut to know it."""
 
+CUT_AT_ONCE = 4096
+"""Texts whose pieces are counted together."""
+
 REMEMBERED = 1 << 21
 """Stretches between spaces and pieces of them that are remembered, before all are forgotten."""
 
 
-def encoder(tokenizer: Any, truncation: Mapping[str, Any], *, pinned: bool = False) -> Usual | Direct:
-    """What makes tensors (texts, pieces) of texts; ``pinned``: in memory from which a card reads by itself."""
-    usual = Usual(tokenizer, truncation)
+def encoder(
+    tokenizer: Any, truncation: Mapping[str, Any], *, pinned: bool = False, accepted: Collection[str] | None = None
+) -> Usual | Direct:
+    """What makes tensors (texts, pieces) of texts; ``pinned``: in memory from which a card reads by itself.
+
+    ``accepted`` are the inputs that the model has names for; None is all that the tokenizer makes.
+    """
+    usual = Usual(tokenizer, truncation, accepted)
     if tokenizer.is_fast and tokenizer.pad_token_id is not None and tokenizer.truncation_side == "right":
         direct = Direct(tokenizer, truncation, pinned, usual)
         if direct.agrees_with(usual):
@@ -74,9 +82,10 @@ def batches(encode: Usual | Direct, texts: Sequence[str], size: int) -> Iterator
 class Usual:
     """The tokenizer as transformers calls it."""
 
-    def __init__(self, tokenizer: Any, truncation: Mapping[str, Any]) -> None:
+    def __init__(self, tokenizer: Any, truncation: Mapping[str, Any], accepted: Collection[str] | None) -> None:
         self._tokenizer = tokenizer
         self._truncation = dict(truncation)
+        self._accepted = accepted
 
     def __call__(self, texts: Sequence[str]) -> Inputs:
         """The inputs of one batch; those of pairs of texts as the tokenizer joins them."""
@@ -84,26 +93,23 @@ class Usual:
         encoded: Inputs = self._tokenizer(
             *map(list, columns), padding=len(texts) > 1, return_tensors="pt", **self._truncation
         )
-        return encoded
+        return {name: tensor for name, tensor in encoded.items() if self._accepted is None or name in self._accepted}
 
 
 class Direct:
     """The engine inside a fast tokenizer: numbers only, padded on the right."""
 
     def __init__(self, tokenizer: Any, truncation: Mapping[str, Any], pinned: bool, usual: Usual) -> None:
-        import tokenizers
-
         self._usual = usual
         self._pad = tokenizer.pad_token_id
         self._pinned = pinned
-        described = tokenizer.backend_tokenizer.to_str()
-        self._engine = tokenizers.Tokenizer.from_str(described)
-        self._engine.no_padding()
-        self._engine.no_truncation()
+        self._engine = _bare_engine(tokenizer)
         self._cut = getattr(self._engine, "encode_batch_fast", self._engine.encode_batch)
         self._limit = truncation.get("max_length")
-        self.spells = _cuts_at_spaces(json.loads(described))
-        self._by_stretch = self.spells and (os.cpu_count() or 1) < MANY_CORES
+        self.spells = _cuts_at_spaces(json.loads(self._engine.to_str()))
+        self._by_stretch = self.spells and not _has_many_cores()
+        # To some models all types at 0 are another input than none (GPT-2 adds the embedding of piece 0 for each).
+        self._has_types = "token_type_ids" in usual(PROBE)
         self._known: dict[str, list[int]] = {}
         self._n_remembered = 0
         self._begin, self._end = self._frame()
@@ -170,6 +176,8 @@ class Direct:
         table[np.arange(len(numbers))[:, None], n_begin + lengths[:, None] + np.arange(n_end)] = self._end
         attention = np.arange(table.shape[1]) < (n_begin + lengths + n_end)[:, None]
         arrays = {"input_ids": table, "attention_mask": attention.astype(np.int64)}
+        if self._has_types:
+            arrays["token_type_ids"] = np.zeros_like(table)
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         return {name: tensor.pin_memory() for name, tensor in tensors.items()} if self._pinned else tensors
 
@@ -180,12 +188,11 @@ class Direct:
         return framed[:start], framed[start + len(bare) :]
 
     def agrees_with(self, usual: Usual) -> bool:
-        """Whether the model would read the same, asked or spelled: the same numbers, and no others that matter."""
-        expected = dict(usual(PROBE))
-        types = expected.pop("token_type_ids", None)
+        """Whether the model would read the same, asked or spelled."""
+        expected = usual(PROBE)
         ways = [self._asked(PROBE), *([self._put_together(_spelled(PROBE))] if self.spells else [])]
         answers = [self._padded(pieces, np.arange(len(PROBE))) for pieces in ways]
-        return (types is None or not bool(types.any())) and all(
+        return all(
             expected.keys() == found.keys() and all(expected[name].tolist() == found[name].tolist() for name in found)
             for found in answers
         )
@@ -198,16 +205,27 @@ class Reach:
         self.tokenizer = tokenizer
         self.truncation = truncation
         self._limit = truncation.get("max_length") if truncation.get("truncation") else None
+        self._engine = _bare_engine(tokenizer) if tokenizer.is_fast else None
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Where what is read of each text begins and ends, in characters, (texts, 2)."""
         found = np.array([(0, len(text)) for text in texts], np.int64).reshape(-1, 2)
         if self._limit is None:
             return found
-        for number, text in enumerate(texts):
-            if len(text) * PIECES_A_CHARACTER > self._limit:
-                found[number] = self._seen(well_formed(text), self._limit)
+        long = [number for number, text in enumerate(texts) if len(text) * PIECES_A_CHARACTER > self._limit]
+        for start in range(0, len(long), CUT_AT_ONCE):
+            numbers = long[start : start + CUT_AT_ONCE]
+            some = [well_formed(texts[number]) for number in numbers]
+            for number, text, is_long in zip(numbers, some, self._may_be_cut(some, self._limit)):
+                if is_long:
+                    found[number] = self._seen(text, self._limit)
         return found
+
+    def _may_be_cut(self, texts: Sequence[str], limit: int) -> list[bool]:
+        """Whether each text has as many pieces as are read, or more; an engine counts those of many at once."""
+        if self._engine is None:
+            return [True] * len(texts)
+        return [len(line.ids) >= limit for line in self._engine.encode_batch(list(texts))]
 
     def _seen(self, text: str, limit: int) -> tuple[int, int]:
         is_fast = self.tokenizer.is_fast
@@ -233,6 +251,22 @@ class Reach:
             else:
                 too_long = middle
         return (len(text) - fits, len(text)) if at_end else (0, fits)
+
+
+def _bare_engine(tokenizer: Any) -> Any:
+    """The engine inside a fast tokenizer, a copy that neither pads nor cuts off."""
+    import tokenizers
+
+    engine = tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    engine.no_padding()
+    engine.no_truncation()
+    return engine
+
+
+def _has_many_cores() -> bool:
+    """Whether the engine works on many cores at once: there are some, and nobody forbids it."""
+    allowed = os.environ.get("TOKENIZERS_PARALLELISM", "").lower() not in ("0", "false", "off", "no", "n", "f")
+    return allowed and (os.cpu_count() or 1) >= MANY_CORES
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,8 +5,9 @@
 
 Texts are sorted by length, so that a batch holds little padding, and cut at the longest input that the model takes;
 the softmax of the logits is taken in double precision. Padding reaches the last digits: one text can differ in the
-sixth digit between two batches. On a GPU the model computes in bfloat16, which reaches the third digit, and the next
-batch is made while the card works on this one.
+sixth digit between two batches. On a GPU the model computes in bfloat16, which reaches the third digit, unless another
+type is asked for; the next batch is made while the card works on this one. ``compiled`` puts it through torch.compile,
+once for texts of all lengths.
 
 A folder is read without a network and without running code of its own: configuration, tokenizer and safetensors.
 Weights in pytorch_model.bin are pickles, and are refused. So is what transformers would make up with no more than a
@@ -15,6 +16,7 @@ log message: a classification head or a vocabulary that the folder does not hold
 
 from __future__ import annotations
 
+import inspect
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import answered
-from anchorscope.asking.devices import answering, checked_device, is_card, on_device, to_device
+from anchorscope.asking.answers import answered, brief
+from anchorscope.asking.devices import answering, checked_device, checked_dtype, computed_in, is_card, to_device
 from anchorscope.asking.model_folder import load
 from anchorscope.asking.optional import needed
 from anchorscope.errors import InputError, ModelFileError
@@ -54,8 +56,14 @@ AHEAD = 2
 
 def from_folder(folder: str, options: ModelOptions) -> HuggingFacePredictor:
     """A Hugging Face folder on this machine, as the command line names it."""
-    path = Path(folder).expanduser()
-    return HuggingFacePredictor.from_folder(path, labels=options.labels, device=options.device, head=options.head)
+    return HuggingFacePredictor.from_folder(
+        Path(folder).expanduser(),
+        labels=options.labels,
+        device=options.device,
+        dtype=options.dtype,
+        compiled=options.compiled,
+        head=options.head,
+    )
 
 
 class HuggingFacePredictor:
@@ -76,6 +84,8 @@ class HuggingFacePredictor:
         name: str | None = None,
         folder: Path | None = None,
         device: str = "cpu",
+        dtype: str | None = None,
+        compiled: bool = False,
         batch_size: int | None = None,
         head: str | None = None,
     ) -> None:
@@ -85,11 +95,13 @@ class HuggingFacePredictor:
         self._head = chosen_head(names, head, self.name) if head is not None or self._is_multi_label else None
         self.labels = self._head.labels if self._head else names
         self.device = checked_device(device)
-        self.fingerprint = on_device(of_folder(folder) if folder else of_transformer(model, tokenizer), device)
-        self.model, self.encode, self._reach = _ready(model, tokenizer, device)
+        self.dtype = checked_dtype(dtype, device)
+        self.compiled = compiled
         self.folder = folder
+        self.fingerprint = self._fingerprint_of(of_folder(folder) if folder else of_transformer(model, tokenizer))
         wanted = batch_size or (CARD_BATCH_SIZE if is_card(device) else BATCH_SIZE)
         self.batch_size = _batch_size(tokenizer, wanted)
+        self._make_ready(model, tokenizer)
 
     @classmethod
     def from_folder(
@@ -98,6 +110,8 @@ class HuggingFacePredictor:
         *,
         labels: Sequence[str] | None = None,
         device: str = "cpu",
+        dtype: str | None = None,
+        compiled: bool = False,
         batch_size: int | None = None,
         head: str | None = None,
     ) -> HuggingFacePredictor:
@@ -105,7 +119,14 @@ class HuggingFacePredictor:
         path = Path(folder).resolve()
         model, tokenizer = _read(path)
         return cls(
-            model, tokenizer, labels, name=path.name, folder=path, device=device, batch_size=batch_size, head=head
+            *(model, tokenizer, labels),
+            name=path.name,
+            folder=path,
+            device=device,
+            dtype=dtype,
+            compiled=compiled,
+            batch_size=batch_size,
+            head=head,
         )
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -154,20 +175,46 @@ class HuggingFacePredictor:
 
     def _logits(self, inputs: Mapping[str, Any]) -> Any:
         on_device = {name: tensor.to(self.device, non_blocking=True) for name, tensor in inputs.items()}
-        return self.model(**on_device).logits
+        return self._forward(**on_device).logits
+
+    def _make_ready(self, model: Any, tokenizer: Any) -> None:
+        """The model on its device, what makes its inputs from texts, and how far it reads them."""
+        truncation = _truncation(model, tokenizer)
+        self.model = to_device(model, self.device, self.dtype)
+        accepted = inspect.signature(model.forward).parameters
+        self.encode = encoder(tokenizer, truncation, pinned=is_card(self.device), accepted=accepted)
+        self._reach = Reach(tokenizer, truncation)
+        self._compile()
+
+    def _compile(self) -> None:
+        """What the model is asked through: itself or, once that has answered, its compiled form."""
+        self._forward = self.model
+        if not self.compiled:
+            return
+        self._forward = _package("torch").compile(self.model, dynamic=True)
+        try:
+            # A compiler that fails does so now, and not in a run.
+            with answering(self.device):
+                for _, inputs in self._batches(["one text", "and one that is longer"]):
+                    self._logits(inputs)
+        except Exception as error:
+            raise InputError(f"torch cannot compile {self.name} here ({brief(error)}); leave out --compile.") from error
+
+    def _fingerprint_of(self, weights: str) -> str:
+        return computed_in(weights, self.dtype, compiled=self.compiled)
 
     def __getstate__(self) -> dict[str, Any]:
         left_in_folder = {"model": None, "encode": None, "_reach": None} if self.folder else {}
-        return {**self.__dict__, **left_in_folder}
+        return {**self.__dict__, "_forward": None, **left_in_folder}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if self.folder:
-            if on_device(of_folder(self.folder), self.device) != self.fingerprint:
-                raise ModelFileError(
-                    f"The folder {str(self.folder)!r} has changed since the run began; begin a new run."
-                )
-            self.model, self.encode, self._reach = _ready(*_read(self.folder), self.device)
+        if self.folder is None:
+            self._compile()
+            return
+        if self._fingerprint_of(of_folder(self.folder)) != self.fingerprint:
+            raise ModelFileError(f"The folder {str(self.folder)!r} has changed since the run began; begin a new run.")
+        self._make_ready(*_read(self.folder))
 
 
 class PipelinePredictor:
@@ -219,13 +266,6 @@ class PipelinePredictor:
 
 def _for_pipeline(text: str) -> Any:
     return dict(zip(("text", "text_pair"), sides(text))) if is_pair(text) else text
-
-
-def _ready(model: Any, tokenizer: Any, device: str) -> tuple[Any, Any, Reach]:
-    """The model on its device, what makes its inputs from texts, and how far it reads them."""
-    truncation = _truncation(model, tokenizer)
-    encode = encoder(tokenizer, truncation, pinned=is_card(device))
-    return to_device(model, device), encode, Reach(tokenizer, truncation)
 
 
 def _copy(tensor: Any) -> Callable[[], NDArray[np.float64]]:

@@ -14,7 +14,8 @@ class ModelOptions:
 
     ``allow_pickle`` lets a file run code, ``text_column`` is where a model that reads tables finds its texts,
     ``remote`` says how a server is asked, ``learn_from`` are documents that show which label names a model answers,
-    ``head`` is the one label to ask about. A kind of model reads what it has a use for.
+    ``head`` is the one label to ask about. ``dtype`` is what a Hugging Face model computes in, ``compiled`` whether by
+    torch.compile. A kind of model reads what it has a use for.
     """
 
     labels: Sequence[str] | None = None
@@ -25,3 +26,5 @@ class ModelOptions:
     remote: RemoteOptions | None = None
     learn_from: Sequence[str] = ()
     head: str | None = None
+    dtype: str | None = None
+    compiled: bool = False

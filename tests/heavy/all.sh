@@ -44,7 +44,7 @@ everything() {
     part transformers-4 tests/test_architectures.py
   for python in "$@"; do
     number=$("$python" -c "import sys; print('python-%d.%d' % sys.version_info[:2])")
-    environment "$number" "$python" $NEEDED -e ".[scikit,http,onnx,pandas,parquet,zstd,cjk]" onnx scipy &&
+    environment "$number" "$python" $NEEDED -e ".[scikit,http,onnx,pandas,parquet,zstd,cjk]" onnx scipy datasets &&
       part "$number" $CORE
   done
 }
