@@ -104,7 +104,6 @@ class Variant:
     further: dict[str, Any] = field(default_factory=dict)
     repeats: int = 1
     at_most: int = 10**9
-    largest: int = 10**9
 
 
 def variants(model: Any, texts: Sequence[str]) -> Iterator[Variant]:
@@ -118,14 +117,13 @@ def variants(model: Any, texts: Sequence[str]) -> Iterator[Variant]:
     # With fewer than five occurrences a word is no candidate of this preset: here it is, as the known totals know no
     # other documents than their own.
     noisy = {"min_occurrences": 1}
-    yield Variant("banzhaf", model.predict, "banzhaf", noisy, NOISY_REPEATS, NOISY_DOCUMENTS, NOISY_DOCUMENTS)
+    yield Variant("banzhaf", model.predict, "banzhaf", noisy, NOISY_REPEATS, NOISY_DOCUMENTS)
     yield Variant(
         "banzhaf, everything tested",
         model.predict,
         "banzhaf",
         {**noisy, "regret": 0.0},
         NOISY_REPEATS,
-        NOISY_DOCUMENTS,
         NOISY_DOCUMENTS,
     )
 
@@ -318,7 +316,7 @@ def task_rows(arguments: argparse.Namespace, done: Sequence[dict[str, Any]]) -> 
                 texts = task.texts[: variant.at_most]
                 cells = [{"task": name, "model": kind, "variant": variant.name, "documents": n} for n in sizes]
                 cells = [
-                    cell for cell in cells if tuple(cell.values()) not in known and cell["documents"] <= variant.largest
+                    cell for cell in cells if tuple(cell.values()) not in known and cell["documents"] <= variant.at_most
                 ]
                 if not cells or variant.name not in (arguments.variants or [variant.name]):
                     continue

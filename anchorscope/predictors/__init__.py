@@ -102,13 +102,6 @@ def load_predictor(
     kind:argument             a kind by its name, be it one that another package adds
     """
     kind, argument = _kind(spec)
-    if trust and kind != "skops":
-        raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
-    if remote is not None and kind != "http":
-        raise InputError(f"{spec!r} is no model behind HTTP, and options of one were given; leave them out.")
-    if (dtype or compiled) and kind != "huggingface":
-        option = "--dtype" if dtype else "--compile"
-        raise InputError(f"{option} is for Hugging Face folders, and {spec!r} is none; leave it out.")
     options = ModelOptions(
         labels=labels,
         trust=trust,
@@ -121,6 +114,7 @@ def load_predictor(
         dtype=dtype,
         compiled=compiled,
     )
+    _refuse_useless(spec, kind, options)
     read: Any = registry.resolve("predictor", kind)
     try:
         with process_as_it_was(spec):
@@ -130,6 +124,17 @@ def load_predictor(
     except BaseException as error:  # a module that ends the process when it is imported, among others
         raise ModelFileError(f"The model {spec!r} fails when it is loaded: {brief(error)}.") from error
     return predictor
+
+
+def _refuse_useless(spec: str, kind: str, options: ModelOptions) -> None:
+    """Refuse options that this kind of model has no use for."""
+    if options.trust and kind != "skops":
+        raise InputError(f"Types are trusted in .skops files only, and {spec!r} is none; leave out --trust.")
+    if options.remote is not None and kind != "http":
+        raise InputError(f"{spec!r} is no model behind HTTP, and options of one were given; leave them out.")
+    if (options.dtype or options.compiled) and kind != "huggingface":
+        option = "--dtype" if options.dtype else "--compile"
+        raise InputError(f"{option} is for Hugging Face folders, and {spec!r} is none; leave it out.")
 
 
 def _kind(spec: str) -> tuple[str, str]:

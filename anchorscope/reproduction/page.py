@@ -78,6 +78,14 @@ def write_page(
     return [path, *written]
 
 
+SENTENCES = """\
+Points of accuracy lost on the documents of the other label when the sentence is appended. Sentences that are \
+not proposed are the paper's (those of rotten-tomatoes are ours); *top 10* says whether the first of two \
+alternatives is among the top ten terms of optimised G_pr here. Proposed ones were made by the machine from \
+those terms, and nobody has checked what they mean.
+"""
+
+
 def page(
     summary: Summary, files: Sequence[str], name: str, *, serial: Mapping[Key, Record] = MappingProxyType({})
 ) -> str:
@@ -119,10 +127,7 @@ def page(
         "G_pr's and G_sq's first terms, each with its 0-based position in the other's full list.\n",
         _positions(summary),
         "## Accuracy drop\n",
-        "Points of accuracy lost on the documents of the other label when the sentence is appended. Sentences that are "
-        "not proposed are the paper's (those of rotten-tomatoes are ours); *top 10* says whether the first of two "
-        "alternatives is among the top ten terms of optimised G_pr here. Proposed ones were made by the machine from "
-        "those terms, and nobody has checked what they mean.\n",
+        SENTENCES,
         _drops(summary),
         "## How to repeat it\n",
         HOW_TO,
