@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Aggregation, Standing
-from anchorscope.scoring.tally import Tally, drivers_first, ranking
+from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import Explanation, Term
 
 FEW_DOCUMENTS = 10
@@ -59,7 +59,7 @@ def explanation(
     standing = shown.standing
     occurrences = shown.tally.occurrences[label]
     driver, against = drivers(shown, label)
-    ordered = drivers_first(shown.scores[label], occurrences, driver, k).tolist()
+    ordered = ranking(shown.scores[label], occurrences, k).tolist()
     worst = ranking(-shown.scores[label], np.where(against, occurrences, 0), k).tolist()
     tested = int(shown.n_robust_of[label])
     robust = round(int(shown.n_robust[label]) / tested * int(shown.n_documents[label])) if tested else None

@@ -7,6 +7,7 @@ documents that the model gives a label, so that a word that speaks against it do
 
     frequency                 how many documents of the label hold a term
     surrogate                 a ridge regression of the documents' own predictions, and no test at all
+    surrogate, then tests     the same, and its 60 best words of each label tested in turn, each as often as the others
     occlusion                 each term of a document left out once: documents at random
     lime, shap                the packages of these names, with few samples a document (more documents are worth more)
     shapiq …                  approximators of the package shapiq (KernelSHAP, RegressionFBII, SVARM …), with 2n + 2
@@ -32,7 +33,7 @@ from anchorscope.asking.removals import ordered
 from anchorscope.evaluation import lime, shap
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.candidates import find_candidates, priorities
-from anchorscope.planning.collection import Predictions, collect, fit_surrogate
+from anchorscope.planning.collection import Collection, Predictions, collect, fit_surrogate
 from anchorscope.run import PREDICTIONS_SHARE, Run
 from anchorscope.settings import preset, score_perturbs
 from anchorscope.text.read import read_texts
@@ -44,6 +45,7 @@ Weights = Mapping[str, float]
 
 LIME_SAMPLES = 25
 SHAP_SAMPLES = 50
+TESTED_WORDS = 60
 AT_ONCE = 2048
 
 
@@ -111,15 +113,50 @@ def frequency(given: Documents) -> Lists:
 
 def surrogate(given: Documents) -> Lists:
     """What the predictions alone say of every term, summed over the documents of a label."""
+    found, _ = _predicted(given, given.calls)
+    return given.ranked([dict(zip(found.terms, row.tolist())) for row in found.expected_of_all()])
+
+
+def surrogate_then_tests(given: Documents) -> Lists:
+    """The words that the surrogate holds for the best, tested in documents at random, one round after another."""
+    n = len(given.texts)
+    found, rows = _predicted(given, n if n <= PREDICTIONS_SHARE * given.calls else int(PREDICTIONS_SHARE * given.calls))
+    chance = np.random.default_rng([given.seed, 23])
+    expected = found.expected_of_all()
+    rounds: dict[int, list[tuple[int, int, int]]] = {}
+    for label, row in enumerate(expected):
+        for term in np.argsort(-row, kind="stable")[:TESTED_WORDS].tolist():
+            here = np.flatnonzero((found.occurrence_term == term) & (found.occurrence_label == label))
+            for turn, occurrence in enumerate(chance.permutation(here).tolist()):
+                rounds.setdefault(turn, []).append((label, term, occurrence))
+    chosen = [test for turn in sorted(rounds) for test in rounds[turn]][: given.calls - len(rows)]
+    occurrences = np.array([occurrence for *_, occurrence in chosen], np.int64)
+    document = found.occurrence_document[occurrences]
+    places = found.positions_of(occurrences)
+    after = given.ask([removals(found.documents[d].text, [at])[0] for d, at in zip(document.tolist(), places)])
+    seen: dict[tuple[int, int], list[float]] = {}
+    for (label, term, _), d, row in zip(chosen, document.tolist(), after):
+        seen.setdefault((label, term), []).append(float(rows[d, label] - row[label]))
+    sums: list[dict[str, float]] = [{} for _ in given.predictor.labels]
+    for (label, term), falls in seen.items():
+        # What was expected counts as two tests.
+        n_documents = int(found.tally.documents[label, term])
+        guess = expected[label, term] / n_documents
+        sums[label][found.terms[term]] = (2 * guess + sum(falls)) / (2 + len(falls)) * n_documents
+    return given.ranked(sums)
+
+
+def _predicted(given: Documents, n: int) -> tuple[Collection, NDArray[np.float64]]:
+    """So many documents with what their predictions let expect of every term, and these predictions."""
     settings = preset("fast", seed=given.seed)
-    documents = read_texts([given.texts[i] for i in given.order[: given.calls]]).documents
+    documents = read_texts([given.texts[i] for i in given.order[:n]]).documents
     rows = given.ask([document.text for document in documents])
     candidates = find_candidates(documents, settings)
     priority = priorities(settings.seed, [document.key for document in documents])
     fitted = fit_surrogate(rows, np.arange(len(documents)), candidates, priority)
     labels = given.predictor.labels
-    found = collect(documents, labels, Predictions.of(rows), settings, candidates=candidates, surrogate=fitted)
-    return given.ranked([dict(zip(found.terms, row.tolist())) for row in found.expected_of_all()])
+    predictions = Predictions.of(rows)
+    return collect(documents, labels, predictions, settings, candidates=candidates, surrogate=fitted), rows
 
 
 def occlusion(given: Documents) -> Lists:
@@ -224,6 +261,7 @@ _RULE = {"fill": "one-pass", "test": "kl-one-step"}
 CONTENDERS: Mapping[str, Callable[[Documents], Lists]] = {
     "frequency": frequency,
     "surrogate": surrogate,
+    "surrogate, then tests": surrogate_then_tests,
     "occlusion": occlusion,
     "lime": signed_lime,
     "shap": signed_shap,

@@ -24,7 +24,7 @@ from benchmarks.arenas import Arena, arena
 from benchmarks.contenders import CONTENDERS, Documents, Metered
 from benchmarks.yardsticks import CALLS, ORACLES, K, oracle
 
-METHODS = ("frequency", "surrogate", "occlusion", "fast")
+METHODS = ("frequency", "surrogate", "surrogate, then tests", "occlusion", "fast")
 DISTINCT = 4000
 
 

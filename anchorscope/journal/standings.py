@@ -115,8 +115,8 @@ class Standings:
     def _expected(self, aggregation: Aggregation) -> Standing:
         """As the posterior tells."""
         forecasts = self.forecasts(aggregation)
-        to_gain = np.array([now.forecast.to_gain for now in forecasts])
-        settled = (to_gain < self._settings.regret) | (self.tally.untested == 0).all(axis=1)
+        regret = np.array([now.forecast.regret for now in forecasts])
+        settled = (regret < self._settings.regret) | (self.tally.untested == 0).all(axis=1)
         return forecast_standing(forecasts, np.arange(len(forecasts)), settled, self.tally)
 
     def _bounded(self, aggregation: Aggregation) -> Standing:

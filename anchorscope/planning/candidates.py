@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from anchorscope import registry
 from anchorscope.errors import DocumentsError
+from anchorscope.scoring.surrogate import N_FOLDS
 from anchorscope.settings import Settings
 from anchorscope.text.cut import cut, distinct, ranges
 from anchorscope.text.rule import PLAIN, keys_of, shown, word_spans, words_in
@@ -112,11 +113,11 @@ def sample(documents: Sequence[Document], share: float, seed: int) -> list[Docum
 def priorities(seed: int, keys: Sequence[str]) -> NDArray[np.uint64]:
     """The priority of each document: a hash of seed and key, so it says nothing about the document.
 
-    Copies of a text share their last bit, by which a surrogate's halves are told apart: none is to be expected from
+    Copies of a text share their last bits, by which a surrogate's folds are told apart: none is to be expected from
     another copy of itself.
 
     >>> first, second = priorities(0, ["5f3a", "5f3a-2"]).tolist()
-    >>> first != second, first % 2 == second % 2
+    >>> first != second, first % N_FOLDS == second % N_FOLDS
     (True, True)
     """
     begun = blake2b(f"{seed} race ".encode(), digest_size=8)
@@ -131,7 +132,7 @@ def priorities(seed: int, keys: Sequence[str]) -> NDArray[np.uint64]:
         found = digest(key)
         text, copy, _ = key.partition("-")
         if copy:
-            found = found[:-1] + bytes([found[-1] & ~1 | digest(text)[-1] & 1])
+            found = found[:-1] + bytes([found[-1] - found[-1] % N_FOLDS + digest(text)[-1] % N_FOLDS])
         digests += found
     return np.frombuffer(digests, ">u8").astype(np.uint64)
 

@@ -18,8 +18,8 @@ from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.planning.candidates import NO_TERM, Candidates, find_candidates, priorities
 from anchorscope.planning.plan import Round, Skips
 from anchorscope.scoring.placebo import N_FEATURES, features
-from anchorscope.scoring.placebo import fit as fit_placebo
-from anchorscope.scoring.surrogate import Surrogate, fit
+from anchorscope.scoring.placebo import of as placebo_of
+from anchorscope.scoring.surrogate import N_FOLDS, Surrogate, fit
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
 from anchorscope.text.cut import distinct, ranges
@@ -31,6 +31,9 @@ CONFIDENCE_DIGITS = 6
 """Confidences are compared after rounding, so that the last bits of a model do not order the documents."""
 
 PREDICT_AT_ONCE = 8192
+
+NOTABLE = 1 / 60
+"""A word that has such a share of the survey's tests is left out of its own placebo; others hardly move it."""
 
 COUNTED_AT_ONCE = 8192
 """Documents whose occurrences are counted at a time."""
@@ -148,17 +151,23 @@ class Collection(Candidates):
         return summed.astype(np.float64).reshape(len(self.labels), n_terms)
 
     def placebo_of_all(self, occurrences: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What any words like it would do in all documents of a term together, and by how much that may be wrong (a
-        standard deviation), (2, labels, terms); learnt from some occurrences."""
+        """What any other words like it would do in all documents of a term together, and by how much that may be wrong
+        (a standard deviation), (2, labels, terms); learnt from some occurrences."""
         shape = (len(self.labels), len(self.terms))
         found = np.zeros((2, *shape))
         of_label = self.occurrence_label[occurrences]
         x = self._placebo_features(occurrences)
         summed = self._summed_features()
         for label in np.unique(of_label).tolist():
-            mean, covariance = fit_placebo(x[of_label == label], values[of_label == label])
-            found[0, label] = summed[label] @ mean
-            found[1, label] = np.sqrt(np.einsum("tf,fg,tg->t", summed[label], covariance, summed[label]))
+            mine = np.flatnonzero(of_label == label)
+            found[:, label] = placebo_of(summed[label], x[mine], values[mine])
+            # What a word does is no placebo of itself: a strong one that is longer than all others would seem usual.
+            terms, place, n = np.unique(
+                self.occurrence_term[occurrences[mine]], return_inverse=True, return_counts=True
+            )
+            for number in np.flatnonzero(n >= NOTABLE * len(mine)).tolist():
+                term, others = terms[number], mine[place != number]
+                found[:, label, [term]] = placebo_of(summed[label, [term]], x[others], values[others])
         return found
 
     def _summed_features(self) -> NDArray[np.float64]:
@@ -264,8 +273,8 @@ def fit_surrogate(
 
 
 def _folds(priority: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The half of each document, by the last bit of its hash: it says next to nothing about its place in the order."""
-    return (priority & np.uint64(1)).astype(np.int64)
+    """The fold of each document, by the last bits of its hash, which say next to nothing about its place."""
+    return (priority % np.uint64(N_FOLDS)).astype(np.int64)
 
 
 def _expected(

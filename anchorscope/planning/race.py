@@ -16,8 +16,8 @@ least certain and matters most. What it asks for depends on what a call buys:
     a whole document       (banzhaf, anchor) one block of samples serves all its words: the documents that most of
                            the words in doubt want
 
-A label is settled when testing on could better its list by less than the share that was asked for (the expected regret
-of the words with the greatest scores), or when everything is tested: then the race equals the exhaustive scan exactly.
+A label is settled when the expected regret of its list is below the share that was asked for and each driver in it has
+a few tests, or when everything is tested: then the race equals the exhaustive scan exactly.
 """
 
 from __future__ import annotations
@@ -59,6 +59,9 @@ documents hold them, from which is learnt what words are like."""
 
 GROWTH = 0.25
 """A round asks for at least this share of the pairs that were tested before: rounds are few, however long a race is."""
+
+DRIVER_TESTS = 5
+"""Tests that a driver has at least when its label is settled: its place may be sure with fewer, but not its score."""
 
 NEARLY_ALL = 0.75
 """A label with this share of its tests made is tested to the end: that costs a third more at most, and then its scores
@@ -178,7 +181,7 @@ class Race:
             self._has_started(label)
             and not self._nearly_all_tested(label)
             and not self._under_tested(label)
-            and self._forecasts[label].forecast.to_gain < self._settings.regret
+            and self._forecasts[label].forecast.regret < self._settings.regret
         )
 
     def _nearly_all_tested(self, label: int) -> bool:
@@ -186,10 +189,13 @@ class Race:
         return bool(self._sums.counted[label].sum() >= NEARLY_ALL * self._known.documents[label].sum())
 
     def _under_tested(self, label: int) -> dict[int, int]:
-        """The tests that the best words still need before any of them can be named."""
-        best = self._forecasts[label].best
+        """The tests that the best words still need before any of them can be named; a driver's score needs more."""
+        now = self._forecasts[label]
+        best = now.best
+        is_driver = np.isin(best, now.contenders[now.forecast.driver])
+        enough = np.where(is_driver, DRIVER_TESTS, FEWEST_TESTS)
         # A word with a single document cannot be tested twice.
-        need = np.minimum(FEWEST_TESTS, self._known.documents[label, best]) - self._sums.counted[label, best]
+        need = np.minimum(enough, self._known.documents[label, best]) - self._sums.counted[label, best]
         return {int(term): int(n) for term, n in zip(best, need) if n > 0}
 
     def _has_started(self, label: int) -> bool:

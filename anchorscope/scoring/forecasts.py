@@ -31,7 +31,7 @@ from anchorscope.scoring.posterior import (
     summarise,
 )
 from anchorscope.scoring.running_sums import RunningSums
-from anchorscope.scoring.tally import VALUE_UNIT, Tally, drivers_first, ranking
+from anchorscope.scoring.tally import VALUE_UNIT, Tally, ranking
 
 LEVEL = 0.9
 """The level of a race's intervals, and of a scan's where measuring has noise."""
@@ -131,7 +131,7 @@ class LabelForecast:
 
     @cached_property
     def forecast(self) -> Forecast:
-        """Intervals and memberships of the contenders, and the regret of the list that is shown now."""
+        """Intervals and memberships of the contenders, and the regret of the list as it is now."""
         # A key of its own for each label and round: the same draws whoever asks, and in whatever order.
         generator = np.random.Generator(np.random.Philox(key=np.array(self._key, np.uint64)))
         words = self.contenders
@@ -146,14 +146,13 @@ class LabelForecast:
         driver = discoveries((means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0), sums.tested)
         against = discoveries((means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0), sums.tested)
         # What nothing but the surrogate speaks for is not named: the tests themselves must say so.
-        driver &= self._observed[words] > VALUE_UNIT
-        against &= self._observed[words] < -VALUE_UNIT
+        driver &= self._observed[words] > np.maximum(MARGIN * sums.placebo, VALUE_UNIT)
+        against &= self._observed[words] < np.minimum(MARGIN * sums.placebo, -VALUE_UNIT)
         best = ranking(expected, self._n[words], self._k)
-        shown = drivers_first(expected, self._n[words], driver & (expected > 0), self._k) if self._is_graded else best
         # Where no word does anything, regret would be a share of nothing: a list counts as worth so much at least.
         least = LEAST_WORTH * float(self._sums.documents.max(initial=0)) if self._is_graded else 0.0
         scores = self._scores(draws, words)
-        return summarise(scores, best, shown, LEVEL, driver=driver, against=against, least_worth=least)
+        return summarise(scores, best, LEVEL, driver=driver, against=against, least_worth=least)
 
     @property
     def best(self) -> NDArray[np.intp]:

@@ -62,3 +62,9 @@ def fit(x: Floats, value: Floats) -> tuple[Floats, Floats]:
         far = HUBER * 1.48 * float(np.median(off))  # 1.48 medians are a standard deviation
         weight = np.minimum(1.0, (far + 1e-6) / np.maximum(off, 1e-9))
     return mean, covariance
+
+
+def of(summed: Floats, x: Floats, value: Floats) -> Floats:
+    """What any words would do where these features add up to ``summed`` (terms, 4), and its error, (2, terms)."""
+    mean, covariance = fit(x, value)
+    return np.stack([summed @ mean, np.sqrt(np.einsum("tf,fg,tg->t", summed, covariance, summed))])

@@ -153,18 +153,16 @@ class Prior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecast:
-    """Where the words of one label stand: intervals and memberships (words,), and the regret of the shown list.
+    """Where the words of one label stand: intervals and memberships (words,), and the regret of the list.
 
     ``driver`` and ``against`` (words,): told apart from what words do on average, and doing something against the
-    label. Drivers are shown first, though others may have greater scores; ``to_gain`` is the regret of the words with
-    the greatest scores, drivers or not: what testing on could still bring.
+    label.
     """
 
     low: Floats
     high: Floats
     membership: Floats
     regret: float
-    to_gain: float
     driver: Booleans
     against: Booleans
 
@@ -366,17 +364,16 @@ def _normalised(weights: Floats) -> Floats:
 def summarise(
     draws: Floats,
     best: NDArray[np.intp],
-    shown: NDArray[np.intp],
     level: float,
     *,
     driver: Booleans,
     against: Booleans,
     least_worth: float = 0.0,
 ) -> Forecast:
-    """Read draws of scores, (draws, words): intervals at a level, memberships, and the regrets of two lists.
+    """Read draws of scores, (draws, words): intervals at a level, memberships, and the regret of a list.
 
-    ``best`` are the words with the greatest expected scores, ``shown`` as many that are shown. A list that is worth
-    less than ``least_worth`` counts as worth so much: nobody is to search for what is nothing.
+    The list is of the ``best`` words, those with the greatest expected scores. A list that is worth less than
+    ``least_worth`` counts as worth so much: nobody is to search for what is nothing.
     """
     k = len(best)
     # In each draw the k best words, in no order. A word is a member as often as it is no worse than the last of them:
@@ -393,8 +390,7 @@ def summarise(
         low=low,
         high=high,
         membership=membership,
-        regret=_regret(worths, draws[:, shown].sum(axis=1), least_worth),
-        to_gain=_regret(worths, draws[:, best].sum(axis=1), least_worth),
+        regret=_regret(worths, draws[:, best].sum(axis=1), least_worth),
         driver=driver,
         against=against,
     )

@@ -97,16 +97,6 @@ def ranking(scores: Scores, occurrences: Counts, n: int | None = None) -> NDArra
     return present[np.lexsort((present, -occurrences[present], values))][:n]
 
 
-def drivers_first(scores: Scores, occurrences: Counts, driver: NDArray[np.bool_], n: int) -> NDArray[np.intp]:
-    """The n terms of one label that are shown: drivers by their scores, then the others by theirs.
-
-    >>> drivers_first(np.array([0.5, 0.7, 0.6]), np.array([3, 1, 4]), np.array([True, False, True]), 2).tolist()
-    [2, 0]
-    """
-    parts = [ranking(scores, np.where(part, occurrences, 0), n) for part in (driver, ~driver)]
-    return np.concatenate(parts)[:n]
-
-
 def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic]) -> Scores:
     """numerator / denominator, with 0/0 = 0.
 

@@ -106,22 +106,6 @@ def test_a_word_of_which_much_is_expected_has_no_more_to_beat() -> None:
     assert now.contenders[now.forecast.driver].tolist() == [0]
 
 
-def test_the_stated_regret_is_that_of_the_list_with_its_drivers_first() -> None:
-    """A word of one test, on which nobody is named a driver, has the greatest score: to show others gives it away."""
-    values = np.random.default_rng(0).normal(0.0, 0.004, (12, N_TERMS))
-    values[:, :6] += 0.05
-    sums = sums_of(values)
-    for quantity in (sums.values, sums.values_squared, sums.counted):
-        quantity[0, 9] = 0
-    sums.count(
-        *(0, np.array([9]), np.array([0.9])),
-        anchors=np.zeros(1), noise=np.zeros(1), repeat=np.full(1, np.nan), expected=np.zeros(1),
-    )  # fmt: skip
-    now = forecast_of(sums)
-    assert 9 in now.best and 9 not in now.contenders[now.forecast.driver]
-    assert now.forecast.regret > now.forecast.to_gain + 0.05
-
-
 def test_second_measurements_of_other_labels_count_half() -> None:
     """Those of the label show a quarter of the noise that was told, those of the other all of it."""
     sums = RunningSums.zero(np.full((2, N_TERMS), 400))

@@ -7,7 +7,7 @@ import pytest
 from runs import explained, make_run, predictor, reviews
 
 from anchorscope.planning import collection as module
-from anchorscope.scoring.surrogate import Surrogate, _Half, fit, logits, sigmoid
+from anchorscope.scoring.surrogate import Surrogate, _Pairs, _Part, fit, logits, sigmoid
 
 N_TERMS = 6
 WEIGHTS = np.array([2.0, -1.5, 1.0, 0.5, 0.0, 0.0])
@@ -21,7 +21,7 @@ def documents(n: int, seed: int = 0) -> np.ndarray:
 def fitted(held: np.ndarray, logit: np.ndarray, fold: np.ndarray | None = None) -> Surrogate:
     document, term = np.nonzero(held)
     yes = sigmoid(logit)
-    halves = np.arange(len(held)) % 2 if fold is None else fold
+    halves = np.arange(len(held)) % 8 if fold is None else fold
     return fit(document, term, np.stack([1 - yes, yes], axis=1), halves, N_TERMS)
 
 
@@ -41,7 +41,7 @@ def test_the_weights_solve_the_ridge_regression() -> None:
     chances = np.random.default_rng(3)
     holds = chances.random((80, 12)) < 0.3
     target = holds @ chances.normal(size=12) + chances.normal(size=80)
-    half = _Half.of(*np.nonzero(holds), np.ones(80, bool), 12)
+    half = _Part.of(_Pairs.of(*np.nonzero(holds), 12), np.ones(80, bool))
     design = np.hstack([holds, np.ones((80, 1)), holds.sum(axis=1, keepdims=True)]).astype(float)
     for penalty, found in zip((0.1, 3.0, 100.0), half.fits(target, (0.1, 3.0, 100.0))):
         normal = design.T @ design + np.diag([penalty] * 12 + [0.0, 0.0])
@@ -59,9 +59,9 @@ def test_what_is_expected_is_the_drop_of_the_probability() -> None:
 
 
 def test_no_document_is_judged_by_weights_that_were_fitted_to_it() -> None:
-    """The weights of a fold do not change when its own predictions do, and do when those of the other half do."""
+    """The weights of a fold do not change when its own predictions do, and do when those of the others do."""
     held = documents(400)
-    fold = np.arange(400) % 2
+    fold = np.arange(400) % 8
     plain = held @ WEIGHTS
     noise = np.random.default_rng(1).normal(0, 0.1, 400)
     before = fitted(held, plain, fold)
@@ -134,3 +134,13 @@ def test_where_length_explains_all_there_is_nothing_to_fit(n_second: int) -> Non
     held[2:, 1:5] = True
     logit = np.where(np.arange(len(held)) < 2, 2.2, -1.7)
     assert np.abs(fitted(held, logit).weights).max() < 10
+
+
+def test_weights_that_are_nearly_right_lead_to_the_same_fit() -> None:
+    chances = np.random.default_rng(4)
+    held = chances.random((90, 12)) < 0.3
+    target = held @ chances.normal(size=12) + chances.normal(size=90)
+    part = _Part.of(_Pairs.of(*np.nonzero(held), 12), np.arange(90) % 8 != 3)
+    (found,) = part.fits(target, (3.0,))
+    for start in (found + chances.normal(0, 0.2, 12), np.zeros(12), found):
+        assert part.refit(target, 3.0, start) == pytest.approx(found, abs=2e-3)

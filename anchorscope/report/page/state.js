@@ -42,14 +42,13 @@ const termAddress = (label, term, by = state().by) => address("term", { label, t
 const standingOf = (name, label) => valueAt(page.data.standings, name)?.[label];
 const writtenAs = (number) => page.data.terms.written[number] ?? page.data.terms.term[number];
 
-/** All terms of one label under an aggregation: drivers first, each part by its score. */
+/** All terms of one label under an aggregation, by their scores. */
 function entries(name, label) {
   const { terms } = page.data;
   if (!terms) return [];
   const drivers = new Set(standingOf(name, label)?.drivers ?? []);
   const order = ranking(terms, scoresOf(terms, name, label), label);
-  const ordered = [...order.filter((i) => drivers.has(i)), ...order.filter((i) => !drivers.has(i))];
-  return described(name, label, ordered, drivers);
+  return described(name, label, order, drivers);
 }
 
 /** The drivers against one label, the strongest first. */
