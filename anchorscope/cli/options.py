@@ -232,7 +232,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
         "--regret",
         type=float,
         metavar="X",
-        help="a list is settled if testing on could better its score by less than this share",
+        help="a list is settled if it is expected to lack less than this share of the best one",
     )
     group.add_argument(
         "--surrogate", action="store_true", help="a race starts from what the documents' predictions say of each word"

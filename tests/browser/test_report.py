@@ -15,7 +15,6 @@ import pytest
 from hostile import LABELS, PAYLOADS, hostile_run
 
 from anchorscope.cli import main
-from anchorscope.explanations import drivers
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.report.page import write_report
@@ -153,9 +152,7 @@ def test_the_page_has_the_scores_and_the_order_of_the_library(
                 found = watched.page.evaluate(f"scoresOf(page.data.terms, '{one.name}', {label})")
                 np.testing.assert_allclose(found, expected[label], rtol=1e-8)
                 order = watched.page.evaluate(f"entries('{one.name}', {label}).map((entry) => entry.number)")
-                driver, _ = drivers(standings.shown(one), label)
-                ranked = standings.ranking(one, label)
-                assert order == [*ranked[driver[ranked]].tolist(), *ranked[~driver[ranked]].tolist()]
+                assert order == standings.ranking(one, label).tolist()
 
 
 def offered(watched: Any) -> list[str]:
@@ -182,7 +179,10 @@ def test_the_page_shows_the_lists_of_top(
         top = json.loads(capsys.readouterr().out)["terms"]
         for number, label in enumerate(("negative", "positive")):
             rows = [term for term in top if term["label"] == label]
-            assert shown(watched, number) == [term["written"] for term in rows if term["side"] == "for"]
+            # By score in a file; on the page drivers stand above the line, the others below it.
+            listed = [term for term in rows if term["side"] == "for"]
+            listed.sort(key=lambda term: not term["driver"])
+            assert shown(watched, number) == [term["written"] for term in listed]
             assert shown(watched, number, "against") == [t["written"] for t in rows if t["side"] == "against"]
 
 

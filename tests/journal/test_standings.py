@@ -94,17 +94,16 @@ def test_top_of_a_race_is_the_race_to_the_last_digit(race: Path, capsys: pytest.
 def test_top_and_the_page_have_one_list(
     name: str, which: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The columns of the page are rounded to nine digits; else they are the scores. Drivers come first in a list."""
+    """The columns of the page are rounded to nine digits; else they are the scores."""
     folder = request.getfixturevalue(which)
     terms, values, occurrences = of_the_page(folder, name)
     anchors = np.array([label["anchors"] for label in page_data(folder)["terms"]["labels"]])
     for row, label in enumerate(("no", "yes")):
         found = [t for t in top(folder, capsys, "--aggregation", name, "--label", label) if t["side"] == "for"]
-        drivers = {t["term"] for t in found if t["driver"]}
         if not AGGREGATIONS[name].is_graded:
             drivers = {t for t, n in zip(terms, anchors[row]) if n > 0 or AGGREGATIONS[name].reads == "counts"}
             assert [t["driver"] for t in found] == [t["term"] in drivers for t in found]
-        best = sorted(ranking(values[row], occurrences[row]), key=lambda i: terms[i] not in drivers)[:4]
+        best = ranking(values[row], occurrences[row])[:4]
         assert [t["term"] for t in found] == [terms[i] for i in best]
         np.testing.assert_allclose([t["score"] for t in found], values[row, best], rtol=1e-8)
 
