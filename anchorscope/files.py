@@ -3,7 +3,8 @@
 A run folder can be handed from person to person, so whatever lies in it is somebody else's until it is looked at. What
 is read is a regular file of a sensible size, never a link, a pipe or a device: these could lead anywhere, or never end.
 What is written is written whole or not at all: to a draft with a name that nobody can foresee, which is made
-exclusively and never followed, and then takes the place of a file of ours, or of none.
+exclusively and never followed, and then takes the place of a file of ours, or of none. A database of SQLite is opened
+so that its schema can do nothing by itself, and described, so that a schema which is not ours is known.
 
 >>> from tempfile import TemporaryDirectory
 >>> with TemporaryDirectory() as folder:
@@ -18,11 +19,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sqlite3
 import stat
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 from anchorscope.errors import RunFolderError
 
@@ -127,6 +131,40 @@ def refuse_foreign(path: Path, is_ours: Callable[[bytes], bool]) -> None:
         raise RunFolderError(
             f"{path} is there already, and it is no file that a run has written; move it away, or choose another place."
         )
+
+
+def open_database(path: Path, how: str, *, timeout: float = 5.0, one_thread: bool = True) -> sqlite3.Connection:
+    """A database of SQLite, in which no function is called because its schema says so; ``how`` is the URI's query.
+
+    A file that is opened for writing is repaired by what lies beside it: whoever calls has looked at that.
+    """
+    uri = f"file:{quote(os.fsencode(path.absolute()))}?{how}"
+    db = sqlite3.connect(uri, timeout=timeout, check_same_thread=one_thread, uri=True)
+    try:
+        db.execute("PRAGMA trusted_schema=OFF")
+        db.execute("PRAGMA cell_size_check=ON")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def schema_of(db: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
+    """Everything in a database but its rows: (kind, name, statement that made it)."""
+    rows = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return frozenset((str(kind), str(name), str(sql)) for kind, name, sql in rows)
+
+
+@cache
+def schema_made_by(statements: str) -> frozenset[tuple[str, str, str]]:
+    """The same of a database that some statements make.
+
+    >>> schema_made_by("CREATE TABLE texts (text TEXT)")
+    frozenset({('table', 'texts', 'CREATE TABLE texts (text TEXT)')})
+    """
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(statements)
+        return schema_of(db)
 
 
 HEAD = 1 << 12

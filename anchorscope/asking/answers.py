@@ -112,12 +112,21 @@ def checked(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[n
     """``rows`` as an array (texts, labels), provided that each row is a distribution over the labels."""
     array = _numbers(rows, texts, labels)
     _check_shape(array, texts, labels)
-    with np.errstate(all="ignore"):  # infinities may be added here; they are a fault, with a name
-        good = (array >= 0).all(axis=1) & (abs(array.sum(axis=1) - 1) <= TOLERANCE)
+    good = are_distributions(array)
     if not good.all():
         first = int(np.argmin(good))
         raise ModelError(f"The model's row for {shortened(texts[first])} {_fault(array[first])}", text=texts[first])
     return array
+
+
+def are_distributions(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether each row (texts, labels) is a distribution over the labels.
+
+    >>> are_distributions(np.array([[0.25, 0.75], [-3.0, 4.0], [np.nan, 1.0]]))
+    array([ True, False, False])
+    """
+    with np.errstate(all="ignore"):  # infinities may be added here; they are a fault, with a name
+        return np.asarray((rows >= 0).all(axis=1) & (abs(rows.sum(axis=1) - 1) <= TOLERANCE))
 
 
 def one_hot(names: Sequence[str], texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:

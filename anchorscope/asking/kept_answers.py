@@ -6,8 +6,9 @@ millisecond a text; below that, asking again is as quick as looking. ``kept_for`
 
     ~/.cache/anchorscope/answers.sqlite      or the folder that ANCHORSCOPE_CACHE names; "off" keeps nothing
 
-The file grows to a limit; then the oldest answers go. A file that cannot be read or written is done without, and told
-once. A model that changes behind the same address keeps its fingerprint, so its old answers are found: --no-cache asks.
+The file grows to a limit; then the oldest answers go. A file that cannot be read or written, or is not surely our own
+(``answers_file.py``), is done without, and told once; a row in it that is no answer is not found. A model that changes
+behind the same address keeps its fingerprint, so its old answers are found: --no-cache asks.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.asking.answers import are_distributions, batches
+from anchorscope.asking.answers_file import FILE, open_answers
 from anchorscope.types import Predictor
 
 log = logging.getLogger(__name__)
@@ -32,7 +35,6 @@ Floats = NDArray[np.float64]
 T = TypeVar("T")
 
 VARIABLE = "ANCHORSCOPE_CACHE"
-FILE = "answers.sqlite"
 LIMIT = 512
 """Megabytes that the file may take: some four million answers."""
 
@@ -44,11 +46,6 @@ SURELY_SLOW = 20e-3
 
 AT_ONCE = 500
 """Keys in one question to the file."""
-
-TABLES = """
-CREATE TABLE IF NOT EXISTS models (model BLOB PRIMARY KEY, has_probabilities INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS answers (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, row BLOB NOT NULL);
-"""
 
 
 def cache_folder() -> Path | None:
@@ -142,18 +139,23 @@ class KeptAnswers:
         return sha256(self._model + text.encode("utf-8", "surrogatepass")).digest()
 
     def _knows_model(self, database: sqlite3.Connection) -> bool:
-        found = database.execute("SELECT has_probabilities FROM models WHERE model = ?", (self._model,)).fetchone()
+        asked = "SELECT has_probabilities FROM models WHERE model = ? AND has_probabilities IN (0, 1)"
+        found = database.execute(asked, (self._model,)).fetchone()
         if found is not None:
             self.has_probabilities = bool(found[0])
         return found is not None
 
     def _rows(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        rows: dict[bytes, bytes] = {}
-        for start in range(0, len(keys), AT_ONCE):
-            some = keys[start : start + AT_ONCE]
-            asked = f"SELECT key, row FROM answers WHERE key IN ({','.join('?' * len(some))})"
-            rows.update(database.execute(asked, some).fetchall())
-        return {key: np.frombuffer(row) for key, row in rows.items() if len(row) == 8 * self._width}
+        """The rows by their keys; what lies there and is no distribution over the labels is passed over."""
+        found: list[tuple[bytes, bytes]] = []
+        for some in batches(keys, AT_ONCE):
+            asked = (
+                f"SELECT key, row FROM answers WHERE key IN ({','.join('?' * len(some))}) "
+                "AND typeof(row) = 'blob' AND length(row) = ?"
+            )
+            found += database.execute(asked, (*some, 8 * self._width)).fetchall()
+        rows = np.frombuffer(b"".join(row for _, row in found)).reshape(len(found), self._width)
+        return {key: row for (key, _), row, good in zip(found, rows, are_distributions(rows)) if good}
 
     def _shrink(self, database: sqlite3.Connection) -> None:
         """Let the oldest quarter go, where the file is larger than it may be."""
@@ -163,7 +165,8 @@ class KeptAnswers:
             return
         with database:
             least, most = database.execute("SELECT min(number), max(number) FROM answers").fetchone()
-            database.execute("DELETE FROM answers WHERE number <= ?", (least + (most - least) // 4,))
+            if least is not None:  # the names of many models fill a small file, too
+                database.execute("DELETE FROM answers WHERE number <= ?", (least + (most - least) // 4,))
 
     def _safely(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
         """What ``work`` gives; where the file fails, it is done without from then on."""
@@ -172,18 +175,9 @@ class KeptAnswers:
         try:
             with self._lock:
                 if self._database is None:
-                    self._database = _opened(self._file)
+                    self._database = open_answers(self._file)
                 return work(self._database)
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, ValueError) as error:
             self._is_broken = True
             log.warning("Answers are not kept: %s cannot be used (%s).", self._file, error)
             return otherwise
-
-
-def _opened(file: Path) -> sqlite3.Connection:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    database = sqlite3.connect(file, timeout=10.0, check_same_thread=False)
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA synchronous = NORMAL")
-    database.executescript(TABLES)
-    return database

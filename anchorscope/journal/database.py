@@ -28,7 +28,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import wraps
 from math import isfinite
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -36,6 +36,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import numpy as np
 
 from anchorscope.errors import RunFolderError, in_a_line
+from anchorscope.files import schema_made_by, schema_of
 from anchorscope.journal.measurements import ROW, Rows, unpacked
 from anchorscope.types import Cost
 
@@ -103,8 +104,8 @@ def make_tables(db: sqlite3.Connection) -> None:
 def check_tables(db: sqlite3.Connection, folder: Path) -> None:
     """Refuse another version, and whatever else than the tables of a run; nothing is read from other tables."""
     try:
-        tables = _described(db)
-        meta = next(one for one in _expected_tables() if one[1] == "meta")
+        tables = schema_of(db)
+        meta = next(one for one in schema_made_by(_TABLES) if one[1] == "meta")
         found = read_meta(db).get("schema") if meta in tables else None
     except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise unopened(folder, error) from error
@@ -113,7 +114,7 @@ def check_tables(db: sqlite3.Connection, folder: Path) -> None:
             f"The journal in {folder} has schema {in_a_line(found)}, this version reads {SCHEMA}; "
             "start afresh in another --out."
         )
-    if found is None or tables != _expected_tables():
+    if found is None or tables != schema_made_by(_TABLES):
         raise RunFolderError(
             f"The journal in {folder} has other tables than a run writes; start afresh in another --out."
         )
@@ -124,21 +125,6 @@ def unopened(folder: Path, error: Exception) -> RunFolderError:
     if "full" in str(error) or "I/O" in str(error) or "readonly" in str(error):
         return RunFolderError(f"The journal in {folder} cannot be opened ({error}); make room or check the rights.")
     return RunFolderError(f"The journal in {folder} cannot be read ({error}); start afresh in another --out.")
-
-
-def _described(db: sqlite3.Connection) -> set[tuple[str, str, str]]:
-    """Everything in a database but its rows: (kind, name, statement that made it)."""
-    rows = db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-    return {(str(kind), str(name), str(sql)) for kind, name, sql in rows}
-
-
-@cache
-def _expected_tables() -> frozenset[tuple[str, str, str]]:
-    db = sqlite3.connect(":memory:")
-    db.executescript(_TABLES)
-    described = frozenset(_described(db))
-    db.close()
-    return described
 
 
 @contextmanager

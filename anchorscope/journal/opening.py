@@ -22,10 +22,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
-from urllib.parse import quote
 
 from anchorscope.errors import RunFolderError
-from anchorscope.files import copy_regular, read_regular, refuse_irregular
+from anchorscope.files import copy_regular, open_database, read_regular, refuse_irregular
 from anchorscope.journal.database import FILE, check_tables, make_tables, unopened
 
 LOG = FILE + "-wal"
@@ -135,11 +134,7 @@ def refuse_planted(folder: Path) -> None:
 
 def _connected(path: Path, how: str) -> sqlite3.Connection:
     try:
-        uri = f"file:{quote(os.fsencode(path.absolute()))}?{how}"
-        db = sqlite3.connect(uri, isolation_level="DEFERRED", uri=True)
-        db.execute("PRAGMA trusted_schema=OFF")
-        db.execute("PRAGMA cell_size_check=ON")
-        return db
+        return open_database(path, how)
     except (sqlite3.Error, ValueError, UnicodeError) as error:
         raise RunFolderError(f"{path} cannot be opened: {error}.") from error
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import pickle
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +16,16 @@ import pytest
 from runs import WEIGHTS, make_run, outcome, reviews
 
 from anchorscope import Explainer
+from anchorscope.asking.answers_file import FILE, open_answers
 from anchorscope.asking.budget import Budget
-from anchorscope.asking.kept_answers import FILE, KeptAnswers, kept_for
+from anchorscope.asking.kept_answers import KeptAnswers, kept_for
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.cli import main
 from anchorscope.errors import SomeFailedError
 from anchorscope.predictors import as_predictor
 from anchorscope.testing import WeightPredictor
 from anchorscope.testing.server import Faults, StandInServer
+from reliability.planted import plant_rollback
 
 LABELS = ("no", "yes")
 TEXTS = reviews(20)
@@ -134,6 +139,96 @@ def test_a_file_that_is_none_is_done_without(folder: Path, caplog: pytest.LogCap
         assert np.array_equal(asked.predict(TEXTS), asked.predict(TEXTS))
     assert len(model.asked) == 2 * len(TEXTS)
     assert len(caplog.messages) == 1 and caplog.messages[0].startswith("Answers are not kept")
+
+
+def changed(folder: Path, *statements: str) -> None:
+    """Change the file of kept answers, and keep it with a rollback journal, as no run does."""
+    with closing(sqlite3.connect(folder / FILE)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+        database.executescript(";".join(statements))
+
+
+def planted_rollback(folder: Path, outside: Path) -> None:
+    changed(folder)
+    plant_rollback(folder / FILE, outside / "precious")
+
+
+def moved(folder: Path, name: str, outside: Path, target: str) -> None:
+    """A link in the place of a file."""
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(outside / target)
+
+
+def piped(folder: Path, name: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+
+
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x"
+PLANTED: dict[str, Callable[[Path, Path], None]] = {
+    "a hot journal that names a file": planted_rollback,
+    "a link to an empty file": lambda folder, outside: moved(folder, FILE, outside, "empty"),
+    "a link to nothing": lambda folder, outside: moved(folder, FILE, outside, "new"),
+    "a link as its log": lambda folder, outside: moved(folder, FILE + "-wal", outside, "empty"),
+    "a pipe": lambda folder, outside: piped(folder, FILE),
+    "an empty file": lambda folder, outside: (folder / FILE).write_bytes(b"") and None,
+    "a log without its file": lambda folder, outside: (folder / FILE).rename(folder / (FILE + "-wal")) and None,
+    "a file to which others write": lambda folder, outside: (folder / FILE).chmod(0o666),
+    "a folder to which others write": lambda folder, outside: folder.chmod(0o777),
+    "a trigger": lambda folder, outside: changed(
+        folder,
+        f"CREATE TRIGGER t AFTER INSERT ON answers BEGIN DELETE FROM models WHERE model IN ({ENDLESS} FROM c); END",
+    ),
+    "an endless view": lambda folder, outside: changed(
+        folder, "DROP TABLE answers", f"CREATE VIEW answers AS {ENDLESS} AS number, x AS key, x AS row FROM c"
+    ),
+    "numbers that are texts": lambda folder, outside: changed(
+        folder, "DROP TABLE answers", "CREATE TABLE answers (number TEXT DEFAULT 'x', key BLOB UNIQUE, row BLOB)"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_file_that_is_not_surely_ours_is_done_without(
+    kind: str, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing outside of the folder is made, changed or deleted."""
+    open_answers(folder / FILE).close()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("precious")
+    (outside / "empty").write_bytes(b"")
+    PLANTED[kind](folder, outside)
+    with caplog.at_level(logging.WARNING, "anchorscope"):
+        rows = asking(model := Paid()).predict(TEXTS)
+    assert np.array_equal(rows, Paid().predict(TEXTS)) and model.asked == TEXTS
+    assert len(caplog.messages) == 1 and caplog.messages[0].startswith("Answers are not kept")
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == {"precious": b"precious", "empty": b""}
+
+
+def test_somebody_elses_file_is_done_without(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept(folder).keep(["great"], np.array([[0.25, 0.75]]), True)
+    monkeypatch.setattr(os, "geteuid", lambda: (folder / FILE).stat().st_uid + 1)
+    with caplog.at_level(logging.WARNING, "anchorscope"):
+        assert kept(folder).find(["great"]) == {}
+    assert "somebody else's" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "row",
+    [*(np.array(row).tobytes() for row in ([np.nan, 1], [np.inf, 0], [-3.0, 4.0])), 7, 7.0, "x" * 16, b"x" * 15],
+    ids=["NaN", "infinite", "negative", "integer", "real", "text", "too short"],
+)
+def test_a_row_that_is_no_answer_is_asked_again_and_put_right(row: Any, folder: Path) -> None:
+    rows = asking(Paid()).predict(TEXTS)
+    with closing(sqlite3.connect(folder / FILE)) as database, database:
+        database.execute("UPDATE answers SET row = ?", (row,))
+        database.execute("UPDATE models SET has_probabilities = 'x'")
+    asked = asking(model := Paid())
+    assert np.array_equal(asked.predict(TEXTS), rows) and model.asked == TEXTS
+    assert np.array_equal(asking(again := Paid()).predict(TEXTS), rows) and again.asked == []
 
 
 def test_it_travels_to_workers(folder: Path) -> None:
