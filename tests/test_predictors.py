@@ -8,6 +8,7 @@ import logging
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -620,6 +621,15 @@ class TestHuggingFace:
         model, tokenizer = tiny_bert("BertForMaskedLM")
         with pytest.raises(InputError, match="pipeline for fill-mask; expected one for text-classification"):
             as_predictor(transformers.pipeline("fill-mask", model=model, tokenizer=tokenizer))
+
+    @pytest.mark.parametrize("longest", [-5, 0, 2, "many"])
+    def test_a_longest_input_without_a_word_is_refused(self, longest: Any, bert_folder: Path, tmp_path: Path) -> None:
+        """[CLS], a word and [SEP] are three tokens."""
+        folder = shutil.copytree(bert_folder, tmp_path / "model")
+        path = folder / "tokenizer_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "model_max_length": longest}))
+        with pytest.raises(InputError, match=r"longest input of .* tokens, and the shortest one with a word has 3"):
+            load_predictor(str(folder))
 
     def test_it_travels_as_its_path(self, bert_folder: Path) -> None:
         predictor = HuggingFacePredictor.from_folder(bert_folder, labels=["down", "up"], batch_size=2)

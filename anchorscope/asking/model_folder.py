@@ -1,7 +1,9 @@
 """A Hugging Face folder on this machine, read with distrust: no network, no code of its own, no pickles.
 
-Configuration, tokenizer and safetensors are read. A folder without them is refused before anything is loaded; what
-transformers would make up with no more than a log message is named, for the reader to refuse.
+Configuration, tokenizer and safetensors are read. A folder without them is refused before anything is loaded, and so is
+one with links or pipes in it, with options that lead to code or other files, or with more layers than weights: to build
+these would take for ever. What transformers would make up with no more than a log message is named, for the reader to
+refuse.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ def weights_in(folder: Path) -> list[Path]:
             f"The folder {str(folder)!r} has no config.json, so it is no Hugging Face model; "
             "write one with model.save_pretrained(folder)."
         )
+    _refuse_irregular(folder)
     _refuse_code(folder)
     weights = sorted(folder.glob("*.safetensors"))
     if not weights and any(folder.glob("*.bin")):
@@ -40,10 +43,20 @@ def weights_in(folder: Path) -> list[Path]:
             f"The folder {str(folder)!r} holds no weights; expected model.safetensors beside config.json."
         )
     for path in weights:
-        if path.is_symlink() or not path.is_file():
+        if not path.is_file():
             raise ModelFileError(f"{str(path)!r} is no regular file; copy the weights into the folder.")
     _check_index(folder, {path.name for path in weights})
     return weights
+
+
+def _refuse_irregular(folder: Path) -> None:
+    """Whatever is read from the folder lies there itself: a link leads elsewhere, and a pipe may never end."""
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)):
+            raise ModelFileError(
+                f"{entry.path!r} is no regular file (it is a link, a pipe or the like); copy what it stands for into "
+                "the folder, or remove it."
+            )
 
 
 def _check_index(folder: Path, weights: set[str]) -> None:
@@ -78,15 +91,20 @@ def _refuse_code(folder: Path) -> None:
 
 CODE = (
     *("auto_map", "custom_pipelines", "quantization_config", "use_kernels", "kernel_config", "compile_config"),
-    *("trust_remote_code", "transformers_weights"),
+    *("trust_remote_code", "transformers_weights", "configuration_files", "fast_tokenizer_files"),
 )
-"""Options that name code, packages that are loaded because of them, or other files with weights."""
+"""Options that name code, packages that are loaded because of them, or other files: of weights, options, pieces."""
 
 KERNELS = re.compile(r"_?\w+_implementation(_internal)?")
 KNOWN_KERNELS = (None, "eager", "sdpa", "flex_attention")
 """Ways of computing that come with torch; any other name is looked up on a hub, and is code."""
 
+LAYERS = re.compile(r"n_layers?|num_(\w+_)?layers|\w+coder_layers|num_hidden_groups|inner_group_num|block_sizes")
+"""Options that say how many layers are built; each has tensors of its own, or shares those of another."""
+
 LARGEST_CONFIG = 64 << 20
+LARGEST_HEADER = 100_000_000
+"""Bytes of the list of tensors in a safetensors file: as many as safetensors itself reads."""
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -101,14 +119,42 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _options(values: Any) -> Iterator[tuple[str, Any]]:
-    """Every option, those inside others included."""
-    if isinstance(values, dict):
-        for name, value in values.items():
-            yield name, value
-            yield from _options(value)
-    elif isinstance(values, list):
-        for value in values:
-            yield from _options(value)
+    """Every option, those inside others included, however deep they lie."""
+    left = [values]
+    while left:
+        inside = left.pop()
+        if isinstance(inside, dict):
+            yield from inside.items()
+            left += inside.values()
+        elif isinstance(inside, list):
+            left += inside
+
+
+def _check_layers(folder: Path, weights: Sequence[Path]) -> None:
+    """Refuse a configuration with more layers than there are tensors."""
+    n_tensors = sum(map(_n_tensors, weights))
+    for option, value in _options(_json(folder / "config.json")):
+        numbers = value if isinstance(value, list) else [value]
+        if LAYERS.fullmatch(option) and any(isinstance(n, int | float) and n > n_tensors for n in numbers):
+            raise ModelFileError(
+                f"{str(folder / 'config.json')!r} sets {option!r} to {shortened(str(value))}, and the weights have "
+                f"{n_tensors} tensors in all; write model and configuration together, with model.save_pretrained."
+            )
+
+
+def _n_tensors(path: Path) -> int:
+    """How many tensors a safetensors file lists: its first eight bytes say how long the list is, in JSON."""
+    try:
+        length = int.from_bytes(read_regular(path, at_most=1 << 62, first=8), "little")
+        if length > LARGEST_HEADER:
+            raise ValueError(f"its header has {length:,} bytes")
+        listed = json.loads(read_regular(path, at_most=1 << 62, first=8 + length)[8:])
+    except (OSError, ValueError, RecursionError, RunFolderError) as error:
+        raise ModelFileError(
+            f"{str(path)!r} cannot be read as safetensors ({brief(error)}); is it whole? Write it with "
+            "model.save_pretrained(folder)."
+        ) from error
+    return len(listed) if isinstance(listed, dict) else 0
 
 
 def load(folder: Path, auto_class: str, kind: str) -> tuple[Any, Any, list[str]]:
@@ -116,7 +162,7 @@ def load(folder: Path, auto_class: str, kind: str) -> tuple[Any, Any, list[str]]
 
     ``auto_class`` is the class of transformers that reads the model, ``kind`` what it is called in a sentence.
     """
-    weights_in(folder)
+    _check_layers(folder, weights_in(folder))
     try:
         import torch  # noqa: F401  (without it transformers imports well and fails late)
         import transformers

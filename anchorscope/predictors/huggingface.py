@@ -327,8 +327,15 @@ def _truncation(model: Any, tokenizer: Any) -> dict[str, Any]:
     ]
     declared = getattr(model.config, "max_position_embeddings", None) or 0
     # Some say -1 (XLNet): they read texts of any length.
-    limit = min([tokenizer.model_max_length, *positions, *([declared] if declared > 0 else [])])
-    return {"truncation": True, "max_length": limit} if limit < 10**9 else {}
+    limits = [tokenizer.model_max_length, *positions, *([declared] if declared > 0 else [])]
+    limit = min(limits) if isinstance(limits[0], int | float) else 0
+    least = tokenizer.num_special_tokens_to_add() + 1
+    if not limit >= least:
+        raise InputError(
+            f"The longest input of {type(model).__name__} has {limit} tokens, and the shortest one with a word has "
+            f"{least}; set model_max_length (in tokenizer_config.json) to what the model reads."
+        )
+    return {"truncation": True, "max_length": int(limit)} if limit < 10**9 else {}
 
 
 def _batch_size(tokenizer: Any, wanted: int) -> int:

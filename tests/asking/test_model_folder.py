@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from anchorscope.asking.model_folder import weights_in
+from anchorscope.asking.model_folder import load, weights_in
 from anchorscope.errors import ModelFileError
 from anchorscope.predictors.fingerprints import of_folder
 
@@ -80,6 +80,8 @@ def test_weights_are_regular_files(kind: str, folder: Path, tmp_path: Path) -> N
         {"_attn_implementation_internal": "somebody/kernel"},
         {"keypoint_detector_config": {"trust_remote_code": True}},
         {"transformers_weights": "sub/model.safetensors.index.json"},
+        {"configuration_files": ["config.4.0.0.json"]},
+        {"fast_tokenizer_files": ["../tokenizer.4.0.0.json"]},
     ],
     ids=lambda option: next(iter(option)),
 )
@@ -106,6 +108,55 @@ def test_a_configuration_is_a_regular_file(folder: Path, tmp_path: Path) -> None
     (folder / "config.json").rename(tmp_path / "config.json")
     (folder / "config.json").symlink_to(tmp_path / "config.json")
     with pytest.raises(ModelFileError, match="no regular file"):
+        weights_in(folder)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "special_tokens_map.json", "chat_template.jinja"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_whatever_else_is_read_is_a_regular_file(kind: str, name: str, folder: Path, tmp_path: Path) -> None:
+    """The words of a linked vocabulary would not be in the fingerprint's keeping."""
+    (tmp_path / "outside").write_text("{}")
+    if kind == "link":
+        (folder / name).symlink_to(tmp_path / "outside")
+    else:
+        os.mkfifo(folder / name)
+    with pytest.raises(ModelFileError, match=rf"{name}' is no regular file .* copy what it stands for"):
+        weights_in(folder)
+
+
+def safetensors(n_tensors: int) -> bytes:
+    """A file with so many empty tensors: the length of their list, and the list."""
+    listed = {str(number): {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for number in range(n_tensors)}
+    data = json.dumps(listed).encode()
+    return len(data).to_bytes(8, "little") + data
+
+
+@pytest.mark.parametrize(
+    "option", [{"num_hidden_layers": 100_000}, {"text_config": {"n_layers": 13}}, {"block_sizes": [4, 100_000]}]
+)
+def test_more_layers_than_tensors_are_refused_unbuilt(option: dict[str, Any], folder: Path) -> None:
+    """Two files of six tensors hold at most twelve layers."""
+    for path in weights_in(folder):
+        path.write_bytes(safetensors(6))
+    write(folder / "config.json", {"model_type": "bert", **option})
+    with pytest.raises(ModelFileError, match=r"sets '\w+' to .* and the weights have 12 tensors in all"):
+        load(folder, "AutoModel", "model")
+
+
+@pytest.mark.parametrize("data", [b"", (1 << 62).to_bytes(8, "little") + b"{}", safetensors(6)[:-1]])
+def test_weights_that_are_no_safetensors_are_refused(data: bytes, folder: Path) -> None:
+    for path in weights_in(folder):
+        path.write_bytes(data)
+    with pytest.raises(ModelFileError, match=r"cannot be read as safetensors .*is it whole\?"):
+        load(folder, "AutoModel", "model")
+
+
+def test_an_option_is_found_however_deep_it_lies(folder: Path) -> None:
+    deep: Any = {"auto_map": {}}
+    for _ in range(900):
+        deep = [deep]
+    write(folder / "config.json", {"deep": deep})
+    with pytest.raises(ModelFileError, match="sets 'auto_map'"):
         weights_in(folder)
 
 
