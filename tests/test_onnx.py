@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import pickle
+import shutil
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from tiny_onnx import tiny_onnx
 
 from anchorscope import Explainer
+from anchorscope.cli import main
 from anchorscope.errors import InputError, ModelError, ModelFileError
 from anchorscope.predictors import load_predictor
+from anchorscope.predictors.onnx_weights import INSIDE, TENSOR, names_other_files
 
 WEIGHTS = {"great": 2.0, "bad": -1.5, "film": 0.1}
 LABELS = ("no", "yes")
@@ -84,9 +90,6 @@ def test_what_is_no_model_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "broken.onnx").write_bytes(file.read_bytes()[:200])
     with pytest.raises(ModelFileError, match=r"'broken.onnx' cannot be read as an ONNX file .*is it whole\?"):
         load_predictor(str(tmp_path / "broken.onnx"))
-    (tmp_path / "outside.onnx").write_bytes(file.read_bytes() + b"\n\x08location\x12\x0b/etc/passwd")
-    with pytest.raises(ModelFileError, match="keeps its weights in another file, which is not followed"):
-        load_predictor(str(tmp_path / "outside.onnx"))
     with pytest.raises(ModelError, match=r"shape \(1, 2\) for 1 texts; expected \(1, 3\) for the labels a, b, c"):
         (tmp_path / "config.json").unlink()
         load_predictor(str(file), labels=["a", "b", "c"]).predict(["great"])
@@ -96,3 +99,157 @@ def test_what_is_no_model_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(ModelFileError, match=r"no tokenizer.json beside 'model.onnx'.*save_pretrained"):
         load_predictor(str(file), labels=LABELS)
+
+
+def field(number: int, data: bytes, *, overlong: bool = False) -> bytes:
+    """A field of protobuf that holds few bytes; its length may be written with a byte more than it needs."""
+    return bytes([number << 3 | 2, *([len(data) | 0x80, 0] if overlong else [len(data)])]) + data
+
+
+def elsewhere(*, overlong: bool) -> bytes:
+    """A tensor whose values are said to lie in /etc/passwd."""
+    entry = field(1, b"location", overlong=overlong) + field(2, b"/etc/passwd")
+    return bytes([1 << 3, 4, 2 << 3, 1]) + field(8, b"w") + field(13, entry, overlong=overlong) + bytes([14 << 3, 1])
+
+
+WAYS = {
+    "initializer": (7, 5),
+    "sparse initializer": (7, 15, 1),
+    "attribute of a node": (7, 1, 5, 5),
+    "graph in a node": (7, 1, 5, 6, 5),
+    "function": (25, 7, 5, 10),
+    "training": (20, 2, 5),
+}
+
+
+@pytest.mark.parametrize("overlong", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_weights_in_other_files_are_found_however_they_are_written(way: str, overlong: bool, tmp_path: Path) -> None:
+    """Where the lengths are written with a byte more, the bytes of a usual entry are nowhere in the file."""
+    file = tiny_onnx(tmp_path, WEIGHTS, LABELS)
+    data = elsewhere(overlong=overlong)
+    for number in reversed(WAYS[way]):
+        data = bytes([*varint(number << 3 | 2), *varint(len(data))]) + data
+    assert (b"\n\x08location" in data) != overlong
+    file.write_bytes(file.read_bytes() + data)
+    with pytest.raises(ModelFileError, match="keeps its weights in another file, which is not followed"):
+        load_predictor(str(file))
+
+
+def varint(value: int) -> list[int]:
+    """An integer as protobuf writes it, up to 14 bits."""
+    return [value] if value < 128 else [value & 0x7F | 0x80, value >> 7]
+
+
+def test_every_message_that_can_hold_a_tensor_is_walked() -> None:
+    """Against the definition that comes with the onnx package."""
+    kinds: dict[str, dict[int, str]] = {}
+    left = [onnx.ModelProto.DESCRIPTOR]
+    while left:
+        kind = left.pop()
+        if kind.name not in kinds:
+            inner = {one.number: one.message_type for one in kind.fields if one.message_type}
+            kinds[kind.name] = {number: message.name for number, message in inner.items()}
+            left += inner.values()
+    holding = {TENSOR}
+    while more := {name for name, inside in kinds.items() if holding & {*inside.values()}} - holding:
+        holding |= more
+    expected = {
+        name: {number: kind for number, kind in inside.items() if kind in holding}
+        for name, inside in kinds.items()
+        if name in holding - {TENSOR}
+    }
+    assert expected == INSIDE
+
+
+def test_a_sound_file_names_no_others(tmp_path: Path) -> None:
+    model = tiny_onnx(tmp_path, WEIGHTS, LABELS).read_bytes()
+    assert not names_other_files(model)
+    for end in (1, 10, len(model) // 2):
+        with pytest.raises(ValueError, match=r"a field is longer than what holds it|an integer has no end"):
+            names_other_files(model[:-end])
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
+def test_each_file_makes_the_fingerprint_and_stays_as_it_is(name: str, tmp_path: Path) -> None:
+    folder, other = tmp_path / "model", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    file = tiny_onnx(folder, WEIGHTS, LABELS)
+    before = load_predictor(str(file))
+    luggage = pickle.dumps(before)
+    copy = shutil.copytree(folder, tmp_path / "copy") / file.name
+    assert load_predictor(str(copy)).fingerprint == before.fingerprint
+    tiny_onnx(other, {**WEIGHTS, "film": 0.2, "plot": 1.0}, LABELS)
+    (other / "config.json").write_text(json.dumps({"id2label": dict(enumerate(LABELS)), "max_position_embeddings": 2}))
+    (other / name).rename(folder / name)
+    assert load_predictor(str(file)).fingerprint != before.fingerprint
+    if name != "config.json":  # which is read once
+        with pytest.raises(ModelFileError, match=f"'{name}' has changed since the run began"):
+            pickle.loads(luggage).predict(["great"])
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_each_file_is_a_regular_one(kind: str, name: str, tmp_path: Path) -> None:
+    """The link of a model that is named is the caller's own, and followed."""
+    file = tiny_onnx(tmp_path, WEIGHTS, LABELS)
+    if kind == "link" and name == file.name:
+        (tmp_path / "named.onnx").symlink_to(file)
+        assert load_predictor(str(tmp_path / "named.onnx")).labels == LABELS
+        return
+    (tmp_path / name).rename(tmp_path / "moved")
+    if kind == "pipe":
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).symlink_to(tmp_path / "moved")
+    with pytest.raises(ModelFileError, match=f"'{name}' is no regular file"):
+        load_predictor(str(file))
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("[" * 100_000, "config.json beside 'model.onnx' is no JSON (RecursionError"),
+        ("[1]", "holds no options; expected a JSON object"),
+        ('{"id2label": {"0": "a", "1": "b"}, "max_position_embeddings": 1%s}' % ("0" * 30), "1,000,000,000 at most"),
+        ('{"id2label": {"\u00b2": "a", "1": "b"}}', "model.onnx are not known"),
+        ('{"id2label": {"%s": "a", "1": "b"}}' % ("9" * 5000), "model.onnx are not known"),
+    ],
+    ids=["deep", "a list", "huge", "superscript", "many digits"],
+)
+def test_a_configuration_that_is_none_is_told_in_a_sentence(
+    config: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tiny_onnx(tmp_path, WEIGHTS, LABELS)
+    (tmp_path / "config.json").write_text(config)
+    assert main(["explain", "--document", "a great film", "--model", str(file)]) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.startswith("anchorscope: error: ") and told.count("\n") == 1
+
+
+def test_a_model_that_reads_no_word_is_refused(tmp_path: Path) -> None:
+    """[CLS] and [SEP] fill the two positions."""
+    file = tiny_onnx(tmp_path, WEIGHTS, LABELS)
+    tokenizer = json.loads((tmp_path / "tokenizer.json").read_text())
+    tokenizer["post_processor"] = {"type": "BertProcessing", "sep": ["[UNK]", 1], "cls": ["[PAD]", 0]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))
+    assert load_predictor(str(file)).predict(["great"]).shape == (1, 2)
+    (tmp_path / "config.json").write_text('{"max_position_embeddings": 2}')
+    with pytest.raises(ModelFileError, match=r"reads 2 tokens, and tokenizer.json puts 2 around each text"):
+        load_predictor(str(file), labels=LABELS)
+
+
+def test_onnxruntime_writes_nothing_to_the_screen(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Its own messages hold the names in the file as they are."""
+    file = tiny_onnx(tmp_path, WEIGHTS, LABELS)
+    model = onnx.load(file)
+    model.graph.node[0].name = "\x1b]0;title\x07"
+    onnx.save(model, file)
+    tokenizer = json.loads((tmp_path / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"]["[UNK]"] = 999
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))
+    predictor = load_predictor(str(file))
+    with pytest.raises(ModelError, match="out of data bounds"):
+        predictor.predict(["unknown"])
+    assert "".join(capfd.readouterr()) == ""

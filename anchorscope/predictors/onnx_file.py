@@ -5,6 +5,8 @@
     tokenizer.json       how texts become its inputs, as Hugging Face's ``tokenizers`` read it
     config.json          its labels (id2label) and its longest input, if it is there; --labels else
 
+All three are regular files, and make the fingerprint. Weights in further files are not followed (``onnx_weights.py``).
+
 Rows that are no probabilities (logits) go through a softmax; which of the two it is shows with the first answer.
 
 A model that was quantised dynamically scales its numbers by the largest in the batch, so the answer about a text
@@ -16,6 +18,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import sha256
@@ -25,12 +29,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import TOLERANCE, answered, batches, brief
+from anchorscope.asking.answers import TOLERANCE, answered, batches, brief, shortened
 from anchorscope.asking.optional import needed
-from anchorscope.errors import ModelError, ModelFileError
+from anchorscope.errors import ModelError, ModelFileError, RunFolderError
+from anchorscope.files import read_regular
 from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
+from anchorscope.predictors.onnx_weights import names_other_files
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.text.pairs import as_read
 
@@ -42,12 +48,23 @@ BATCH = 32
 LONGEST = 512
 """Tokens at which a text is cut, where no file says where."""
 
+LARGEST = 2 << 30
+"""Bytes that a file may have: protobuf, in which models are written, has no longer ones."""
+
+MOST_POSITIONS = 10**9
+"""Tokens beyond which a longest input is none."""
+
 TOKENIZER = "tokenizer.json"
+CONFIG = "config.json"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-EXTERNAL = b"\n\x08location"
-"""How a file names another one that holds its weights."""
+
+SILENT = 4
+"""The severity of log messages from which on onnxruntime writes them to the screen: fatal ones, after which it ends."""
 
 DYNAMIC = b"DynamicQuantizeLinear"
+
+NUMBER = re.compile("[0-9]{1,9}")
+"""How config.json numbers a label."""
 
 MULTI_LABEL = "multi_label_classification"
 """What config.json says of a model whose labels are each a question of its own."""
@@ -66,20 +83,18 @@ class OnnxPredictor:
 
     def __init__(self, file: Path, labels: Sequence[str] | None = None, head: str | None = None) -> None:
         self._file = file
+        self._digests: dict[str, str] = {}
         model = self._read(file.name)
-        tokenizer = self._read(TOKENIZER)
-        if EXTERNAL in model:
-            raise ModelFileError(
-                f"{file.name!r} keeps its weights in another file, which is not followed; save it whole, in one file."
-            )
+        self._read(TOKENIZER)
+        self._refuse_other_files(model)
         config = self._config()
         self.name = file.parent.name + "/" + file.name
         self._names = chosen_labels(_own_labels(config, self.name), labels, self.name)
         self._is_multi_label = config.get("problem_type") == MULTI_LABEL
         self._head = chosen_head(self._names, head, self.name) if head is not None or self._is_multi_label else None
         self.labels = self._head.labels if self._head else self._names
-        self.fingerprint = sha256(sha256(model).digest() + sha256(tokenizer).digest()).hexdigest()
-        self._longest = _longest(config)
+        self.fingerprint = sha256("\n".join(self._digests.values()).encode()).hexdigest()
+        self._longest = _longest(config, self.name)
         self._batch = BATCH
         self._are_probabilities: bool | None = None
         if DYNAMIC in model:
@@ -140,16 +155,17 @@ class OnnxPredictor:
 
     @cached_property
     def _session(self) -> Any:
-        from onnxruntime import InferenceSession
+        from onnxruntime import InferenceSession, SessionOptions
 
+        options = SessionOptions()
+        options.log_severity_level = SILENT  # its messages quote the file as it is; what it raises says the same
+        options.add_session_config_entry("session.load_model_format", "ONNX")  # no other form has been looked at
         try:
-            session = InferenceSession(self._read(self._file.name), providers=["CPUExecutionProvider"])
+            session = InferenceSession(self._read(self._file.name), options, providers=["CPUExecutionProvider"])
         except ModelFileError:
             raise
         except Exception as error:
-            raise ModelFileError(
-                f"{self._file.name!r} cannot be read as an ONNX file ({brief(error)}); is it whole?"
-            ) from error
+            raise self._unreadable(error) from error
         unknown = [put.name for put in session.get_inputs() if put.name not in INPUTS]
         if unknown:
             raise ModelFileError(
@@ -167,23 +183,46 @@ class OnnxPredictor:
             raise
         except Exception as error:
             raise ModelFileError(f"{TOKENIZER} beside {self._file.name!r} cannot be read ({brief(error)}).") from error
+        n_special = tokenizer.num_special_tokens_to_add(False)
+        if self._longest <= n_special:
+            raise ModelFileError(
+                f"{self.name} reads {self._longest} tokens, and {TOKENIZER} puts {n_special} around each text, so that "
+                f"no word is read; set max_position_embeddings in {CONFIG} to what the model reads."
+            )
         tokenizer.no_padding()
         tokenizer.enable_truncation(self._longest)
         return tokenizer
 
+    def _refuse_other_files(self, model: bytes) -> None:
+        try:
+            elsewhere = names_other_files(model)
+        except ValueError as error:
+            raise self._unreadable(error) from error
+        if elsewhere:
+            raise ModelFileError(
+                f"{self._file.name!r} keeps its weights in another file, which is not followed; save it whole, in one "
+                "file."
+            )
+
+    def _unreadable(self, error: Exception) -> ModelFileError:
+        return ModelFileError(f"{self._file.name!r} cannot be read as an ONNX file ({brief(error)}); is it whole?")
+
     def _config(self) -> dict[str, Any]:
         """What config.json says; nothing where there is none."""
-        if not (self._file.parent / "config.json").is_file():
+        if not os.path.lexists(self._file.parent / CONFIG):
             return {}
         try:
-            found = json.loads(self._read("config.json"))
-        except ValueError as error:
-            raise ModelFileError(f"config.json beside {self._file.name!r} is no JSON ({brief(error)}).") from error
-        return found if isinstance(found, dict) else {}
+            found = json.loads(self._read(CONFIG))
+        except (ValueError, RecursionError) as error:
+            raise ModelFileError(f"{CONFIG} beside {self._file.name!r} is no JSON ({brief(error)}).") from error
+        if not isinstance(found, dict):
+            raise ModelFileError(f"{CONFIG} beside {self._file.name!r} holds no options; expected a JSON object.")
+        return found
 
     def _read(self, name: str) -> bytes:
+        """The bytes of a file, which are the same each time."""
         try:
-            return (self._file.parent / name).read_bytes()
+            data = read_regular(self._file.parent / name, at_most=LARGEST)
         except OSError as error:
             if name == TOKENIZER:
                 raise ModelFileError(
@@ -191,6 +230,15 @@ class OnnxPredictor:
                     "become its inputs; put it there (tokenizer.save_pretrained(folder) writes it)."
                 ) from error
             raise ModelFileError(f"The model file {name!r} cannot be read: {error.strerror}.") from error
+        except RunFolderError as error:
+            raise ModelFileError(
+                f"The model file {name!r} is no regular file (it is a link, a pipe or the like), or has more than "
+                f"{LARGEST >> 30} GB; put a copy of the file itself there."
+            ) from error
+        digest = sha256(data).hexdigest()
+        if self._digests.setdefault(name, digest) != digest:
+            raise ModelFileError(f"The model file {name!r} has changed since the run began; begin a new run.")
+        return data
 
 
 def _own_labels(config: dict[str, Any], name: str) -> tuple[str, ...] | None:
@@ -200,15 +248,23 @@ def _own_labels(config: dict[str, Any], name: str) -> tuple[str, ...] | None:
             f"{name} is a model for {str(kind).replace('_', ' ')}; expected one that gives texts labels."
         )
     named = config.get("id2label")
-    if not isinstance(named, dict) or not all(str(number).isdigit() for number in named):
+    if not isinstance(named, dict) or not all(NUMBER.fullmatch(number) for number in named):
         return None
     return tuple(str(label) for _, label in sorted(named.items(), key=lambda item: int(item[0])))
 
 
-def _longest(config: dict[str, Any]) -> int:
-    """Tokens that the model holds; RoBERTa and its kin count positions from the padding token on."""
+def _longest(config: dict[str, Any], name: str) -> int:
+    """Tokens that the model holds; RoBERTa and its kin count positions from the padding token on.
+
+    Some say -1 (XLNet): they read texts of any length.
+    """
     positions = config.get("max_position_embeddings")
-    if not isinstance(positions, int):
+    if not isinstance(positions, int) or positions < 1:
         return LONGEST
+    if positions > MOST_POSITIONS:
+        raise ModelFileError(
+            f"{CONFIG} of {name} sets max_position_embeddings to {shortened(str(positions))}; expected the number of "
+            f"tokens that the model reads, {MOST_POSITIONS:,} at most."
+        )
     kin_of_roberta = any(part in str(config.get("model_type", "")) for part in ("roberta", "camembert", "mpnet"))
     return max(1, positions - (2 if kin_of_roberta else 0))
