@@ -42,7 +42,7 @@ def read_regular(path: Path, *, at_most: int = GIGABYTE, first: int | None = Non
         size = os.fstat(file.fileno()).st_size
         if size > at_most:
             raise RunFolderError(f"{path} has {size:,} bytes, and no file of a run has more than {at_most:,}.")
-        return file.read(at_most if first is None else first)
+        return file.read(size if first is None else min(size, first))  # room for all that is asked for is made at once
 
 
 def copy_regular(path: Path, target: Path, *, at_most: int) -> None:

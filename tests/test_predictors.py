@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import logging
 import os
@@ -11,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
@@ -518,6 +520,56 @@ class TestSkops:
         path.write_bytes(content)
         with pytest.raises(ModelFileError, match=r"'m.skops' cannot be read as a skops file"):
             load_predictor(str(path))
+
+    def repacked(self, path: Path, change: Callable[[str, bytes], bytes]) -> Path:
+        """The same archive with changed entries, packed."""
+        with zipfile.ZipFile(path) as archive:
+            entries = {name: archive.read(name) for name in archive.namelist()}
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in entries.items():
+                archive.writestr(name, change(name, data))
+        return path
+
+    def test_a_packed_model_is_read(self, tmp_path: Path) -> None:
+        path = self.repacked(self.save(text_pipeline(), tmp_path / "m.skops"), lambda name, data: data)
+        assert load_predictor(str(path)).predict(["great"]).shape == (1, 2)
+
+    @pytest.mark.parametrize("kind", ["one entry", "an archive in it", "one entry for many arrays"])
+    def test_a_file_that_would_fill_the_memory_is_refused_unread(
+        self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """3 MB of zeros in a few kB, where 1 MB is harmless: as 4 GB would be in 4 MB."""
+        import skops.io
+
+        monkeypatch.setattr("anchorscope.predictors.skops_size.HARMLESS", 1 << 20)
+        monkeypatch.setattr(skops.io, "get_untrusted_types", lambda **given: pytest.fail("the file was read"))
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("data.npy", bytes(3_000_000))
+        path = self.save(text_pipeline(), tmp_path / "m.skops")
+
+        with zipfile.ZipFile(path) as archive:
+            first = next(name for name in archive.namelist() if name.endswith(".npy"))
+        arrays = {"one entry": bytes(3_000_000), "an archive in it": packed.getvalue()}
+
+        def change(name: str, data: bytes) -> bytes:
+            if name == "schema.json" and kind not in arrays:
+                more = [{"file": first, "__id__": number} for number in range(1, 31)]
+                return json.dumps({**json.loads(data), "more": more}).encode()
+            return arrays.get(kind, bytes(100_000)) if name == first else data
+
+        self.repacked(path, change)
+        with pytest.raises(ModelFileError, match=r"'m.skops' has [\d,]+ bytes and would become [34],\d{3},\d{3} when"):
+            load_predictor(str(path))
+
+    def test_a_pipe_is_not_waited_for_and_a_link_is_followed(self, tmp_path: Path) -> None:
+        self.save(text_pipeline(), tmp_path / "m.skops")
+        (tmp_path / "link.skops").symlink_to("m.skops")
+        assert load_predictor(str(tmp_path / "link.skops")).predict(["great"]).shape == (1, 2)
+        for name in ("pipe.skops", "pipe.pkl"):
+            os.mkfifo(tmp_path / name)
+            with pytest.raises(ModelFileError, match=f"{name}' is no regular file"):
+                load_predictor(str(tmp_path / name), allow_pickle=name.endswith("pkl"))
 
     def test_another_version_is_told_and_no_error(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -7,11 +7,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from anchorscope.errors import ModelFileError
+from anchorscope.errors import ModelFileError, RunFolderError
+from anchorscope.files import read_regular
 from anchorscope.predictors.adapt import from_options, put_current_folder_on_path
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.scikit import ScikitPredictor, read_pickle, read_skops
 from anchorscope.types import Predictor
+
+LARGEST = 1 << 40
+"""Bytes beyond which a file is not read, whatever the memory."""
 
 
 def from_skops(path: str, options: ModelOptions) -> Predictor:
@@ -49,8 +53,14 @@ def _put_current_folder_last() -> None:
 
 
 def _contents(path: Path) -> bytes:
+    """The bytes of a regular file; a link that the caller names is followed."""
     try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
+        return read_regular(path.resolve(), at_most=LARGEST)
+    except (OSError, ValueError, RuntimeError) as error:  # a RuntimeError: links that lead in a circle
         reason = getattr(error, "strerror", error)
         raise ModelFileError(f"The model file {str(path)!r} cannot be read: {reason}.") from error
+    except (RunFolderError, MemoryError) as error:
+        raise ModelFileError(
+            f"The model file {str(path)!r} is no regular file (it is a pipe or the like), or does not fit into memory; "
+            "name a file that was saved whole."
+        ) from error

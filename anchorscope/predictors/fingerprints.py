@@ -5,6 +5,7 @@ described as well as it can be, and some changes go unnoticed:
 
     fingerprint of             is the sha256 of                                    does not notice
     a file                     its bytes
+    an ONNX file               its bytes, those of tokenizer and configuration
     a Hugging Face folder      the files that are read: names and bytes
     a Hugging Face model       configuration, vocabulary and weights               other settings of the tokenizer
     an estimator, any object   its class name and its state                        new code in its class

@@ -39,6 +39,7 @@ from anchorscope.errors import InputError, ModelError, ModelFileError
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
+from anchorscope.predictors.skops_size import allowed_size, unpacked_size
 from anchorscope.text.pairs import as_read, is_pair, sides
 
 log = logging.getLogger(__name__)
@@ -176,9 +177,17 @@ def _table(column: str, texts: list[str]) -> Any:
 def read_skops(data: bytes, name: str, trust: Sequence[str]) -> Any:
     """The object in the bytes of a .skops file, if it holds only types that skops or the caller trusts.
 
-    The types are listed from the file's description of itself: nothing is imported or built before all are trusted.
+    The types are listed from the file's description of itself: nothing is imported or built before all are trusted, and
+    nothing is unpacked that would fill the memory.
     """
     skops = needed("skops.io", "scikit", "reading .skops files")
+    with _readable(name, "skops"):
+        size = unpacked_size(data)
+    if size > allowed_size(len(data)):
+        raise ModelFileError(
+            f"{name!r} has {len(data):,} bytes and would become {size:,} when it is read; expected at most "
+            f"{allowed_size(len(data)):,}; if the model is your own, save it again with skops.io.dump, unpacked."
+        )
     with _readable(name, "skops"):
         untrusted = sorted({*skops.get_untrusted_types(data=data)} - {*trust})
     if untrusted:
