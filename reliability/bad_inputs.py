@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -64,10 +65,31 @@ def make_files(folder: Path) -> None:
     _write(folder, "empty_hf/README.md", b"nothing")
     config = {"model_type": "bert", "auto_map": {"AutoConfig": "evil.Config"}}
     _write(folder, "hf/config.json", json.dumps(config).encode())
+    make_model_files(folder)
     os.mkfifo(folder / "pipe.html")
     (folder / "link.html").symlink_to("good.csv")
     with redirect_stdout(io.StringIO()):
         assert cli.main([*EXPLAIN, "--out", "run"]) == 0
+
+
+def make_model_files(folder: Path) -> None:
+    """Models that would take for ever, fill the memory, or lead elsewhere."""
+    weights = b"\x02" + bytes(7) + b"{}"
+    for name, option in (
+        ("layers_hf", {"num_hidden_layers": 10**5}),
+        ("other_hf", {"configuration_files": ["x.json"]}),
+    ):
+        _write(folder, f"{name}/config.json", json.dumps({"model_type": "bert", **option}).encode())
+        _write(folder, f"{name}/model.safetensors", weights)
+    for name, config in (("deep_onnx", "[" * 10**5), ("long_onnx", '{"max_position_embeddings": 1%s}' % ("0" * 30))):
+        _write(folder, f"{name}/model.onnx", b"")
+        _write(folder, f"{name}/tokenizer.json", b"{}")
+        _write(folder, f"{name}/config.json", config.encode())
+    with zipfile.ZipFile(folder / "bomb.skops", "w") as archive:
+        archive.writestr("schema.json", "{}")
+        archive.infolist()[0].file_size = 5 << 30  # as the directory says
+    os.mkfifo(folder / "pipe.skops")
+    os.mkfifo(folder / "pipe.onnx")
 
 
 def documents(table: bytes) -> dict[str, bytes]:
@@ -200,6 +222,13 @@ def of_models() -> dict[str, Case]:
         "model.pkl",
         "model.onnx",
         "junk.skops",
+        "bomb.skops",
+        "pipe.skops",
+        "pipe.onnx",
+        "deep_onnx/model.onnx",
+        "long_onnx/model.onnx",
+        "layers_hf",
+        "other_hf",
         "good.csv",
         "",
     )

@@ -28,10 +28,11 @@ from time import monotonic
 from typing import Any
 
 from anchorscope import cli
+from anchorscope.asking.kept_answers import VARIABLE
 from anchorscope.files import read_regular
 from anchorscope.journal.database import FILE as JOURNAL
 from anchorscope.run import is_finished
-from reliability.planted import EVALUATION, KINDS, OFTEN, REPORT, RESULT, VICTIM, Plant
+from reliability.planted import EVALUATION, KEPT, KINDS, OFTEN, REPORT, RESULT, VICTIM, Plant
 from reliability.tables import ROOT, Study, options
 
 SECONDS = 60.0
@@ -63,11 +64,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "report elsewhere": ("report", "RUN", "--to", "ELSEWHERE"),
     "compare": ("compare", "REAL", "RUN"),
     "evaluate": ("evaluate", "RUN"),
-    "evaluate, all named": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--json"),
+    "evaluate, all named": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--cache", "--json"),
     "evaluate, refilled": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--removal", "fill"),
     "serve": ("serve", "RUN"),
     "serve, to try": ("serve", "RUN", *MODEL),
-    "resume": ("explain", "DOCS", *MODEL, *EXPLAIN, "--out", "RUN", "--resume"),
+    "resume": ("explain", "DOCS", *MODEL, *EXPLAIN, "--cache", "--out", "RUN", "--resume"),
 }
 """Each command, with the places where the folder, a sound one and the documents go."""
 
@@ -230,6 +231,7 @@ def _run(plant: Plant, arguments: list[str]) -> tuple[int, list[str]]:
     before = _state(plant.folder)
     said = io.StringIO()
     _seen.clear()
+    os.environ[VARIABLE] = str(kept) if (kept := plant.folder.parent / KEPT).exists() else "off"
     _own[:] = [str(plant.folder), str(plant.folder.parent / WRITTEN), *_temporary()]
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(said):

@@ -118,6 +118,15 @@ def remote_code(folder: Path, canary: Path) -> str:
     return "hf"
 
 
+def other_configuration(folder: Path, canary: Path) -> str:
+    """The same in a second configuration, which the first one names."""
+    name = remote_code(folder, canary)
+    (folder / name / "config.json").rename(folder / name / "config.4.0.0.json")
+    (folder / name / "tokenizer_config.json").unlink()
+    config(folder / name, configuration_files=["config.4.0.0.json"])
+    return name
+
+
 def pickle_as_safetensors(folder: Path, canary: Path) -> str:
     """A pickle under the name of safetensors."""
     (folder / "hf").mkdir()
@@ -144,8 +153,23 @@ def onnx_outside(folder: Path, canary: Path) -> str:
     graph = helper.make_graph([helper.make_node("Identity", ["w"], ["out"])], "g", [], [output], [weights])
     model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 13)])
     (folder / "model.onnx").write_bytes(model.SerializeToString())
+    (folder / "tokenizer.json").write_text("{}")
     assert onnx.load(folder / "model.onnx", load_external_data=False)
     return "model.onnx"
+
+
+def onnx_disguised(folder: Path, canary: Path) -> str:
+    """The same, the length of a name written with a byte more than it needs; so it is not found by its bytes."""
+    import onnx
+
+    entry = b"\x0a\x88\x00location\x12\x0b/etc/passwd"
+    tensor = b"\x08\x04\x10\x01\x42\x01w\x6a" + bytes([len(entry)]) + entry + b"\x70\x01"
+    graph = b"\x2a" + bytes([len(tensor)]) + tensor
+    name = onnx_outside(folder, canary)
+    model = onnx.load(folder / name, load_external_data=False)
+    del model.graph.initializer[:]
+    (folder / name).write_bytes(model.SerializeToString() + b"\x3a" + bytes([len(graph)]) + graph)
+    return name
 
 
 def embedded_outside(folder: Path, canary: Path) -> str:
@@ -168,10 +192,12 @@ FILES: dict[str, tuple[str, Callable[[Path, Path], str]]] = {
     "skops with os.system in disguise": ("--model", skops_call),
     "Hugging Face, .bin only": ("--model", only_bin),
     "Hugging Face, auto_map": ("--model", remote_code),
+    "Hugging Face, auto_map in another configuration": ("--model", other_configuration),
     "Hugging Face, pickle as safetensors": ("--model", pickle_as_safetensors),
     "masked-lm, .bin only": ("--perturbator", lambda folder, canary: f"masked-lm:{only_bin(folder, canary)}"),
     "masked-lm, auto_map": ("--perturbator", custom_generate),
     "ONNX, external data outside": ("--model", onnx_outside),
+    "ONNX, external data in disguise": ("--model", onnx_disguised),
     "embedded model, external data outside": ("library", embedded_outside),
 }
 
@@ -216,7 +242,7 @@ def load(scratch: Path, option: str, make: Callable[[Path, Path], str]) -> dict[
     if option == "library":
         command = [sys.executable, "-c", EMBEDDED]
     else:
-        with_model = ["--model", "known:model", "--labels", "a,b"] if option != "--model" else []
+        with_model = ["--model", "known:model", "--labels", "a,b", "--preset", "banzhaf"] if option != "--model" else []
         options_ = [*with_model, option, spec, "--out", str(scratch / "run")]
         command = [sys.executable, "-m", "anchorscope.cli", "explain", "docs.csv", *options_]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -20,12 +20,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from anchorscope.asking.answers_file import FILE as ANSWERS
+from anchorscope.asking.answers_file import open_answers
 from anchorscope.journal.database import FILE
 from anchorscope.journal.opening import INDEX, LOG, ROLLBACK
 from anchorscope.journal.writer import LOCK
 
 VICTIM = "victim"
 CANARY = "canary"
+
+KEPT = "kept"
+"""The folder beside the run in which answers are kept, where there is one."""
 
 RESULT = "result.json"
 REPORT = "report.html"
@@ -153,6 +158,21 @@ def plant_rollback(journal: Path, victim: Path) -> None:
 def hot(plant: Plant) -> None:
     """A hot journal that names the victim."""
     plant_rollback(plant.folder / FILE, plant.victim)
+
+
+def hot_answers(plant: Plant) -> None:
+    """The same beside kept answers."""
+    file = plant.folder.parent / KEPT / ANSWERS
+    open_answers(file).close()
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("PRAGMA journal_mode=DELETE")
+    plant_rollback(file, plant.victim)
+
+
+def linked_answers(plant: Plant, target: str) -> None:
+    """A link in the place of kept answers: to the victim, or to a file that could be made."""
+    (plant.folder.parent / KEPT).mkdir()
+    (plant.folder.parent / KEPT / ANSWERS).symlink_to(plant.outside / target)
 
 
 def hot_with_log(plant: Plant) -> None:
@@ -328,6 +348,9 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "another version": other_version,
     "a hot journal": hot,
     "a hot journal and a log": hot_with_log,
+    "kept answers with a hot journal": hot_answers,
+    "kept answers in the victim": partial(linked_answers, target=VICTIM),
+    "kept answers in a file to be made": partial(linked_answers, target="new"),
     "rows in the log only": logged,
     "bytes of the journal": partial(changed_bytes, name=FILE),
     "bytes of the log": partial(changed_bytes, name=LOG),
