@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import random
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -229,6 +230,26 @@ def test_a_row_that_is_no_answer_is_asked_again_and_put_right(row: Any, folder: 
     asked = asking(model := Paid())
     assert np.array_equal(asked.predict(TEXTS), rows) and model.asked == TEXTS
     assert np.array_equal(asking(again := Paid()).predict(TEXTS), rows) and again.asked == []
+
+
+def test_changed_bytes_end_no_run(folder: Path, tmp_path: Path) -> None:
+    """What is found are probabilities, or nothing."""
+    rows = asking(Paid()).predict(TEXTS)
+    with closing(sqlite3.connect(folder / FILE)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    real = (folder / FILE).read_bytes()
+    chances = random.Random(0)
+    for number in range(200):
+        data = bytearray(real)
+        for _ in range(chances.randint(1, 8)):
+            place = chances.randrange(len(data))
+            data[place : place + 2] = chances.randbytes(2)
+        here = tmp_path / str(number)
+        here.mkdir(mode=0o700)
+        (here / FILE).write_bytes(data)
+        answers = KeptAnswers(here, Paid().fingerprint, Paid().labels, always=True, megabytes=0.001)
+        assert all(np.allclose(row.sum(), 1, atol=1e-3) for row in answers.find(TEXTS).values())
+        answers.keep(TEXTS, rows, True)
 
 
 def test_it_travels_to_workers(folder: Path) -> None:
