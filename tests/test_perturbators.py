@@ -444,6 +444,10 @@ class TestMaskedLM:
     def test_a_broken_folder_is_refused(self, bert: Path, tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text((bert / "config.json").read_text())
         (tmp_path / "model.safetensors").write_bytes(b"not weights")
+        with pytest.raises(ModelFileError, match=r"model.safetensors' cannot be read as safetensors \(\w"):
+            MaskedLMPerturbator(tmp_path)
+        (tmp_path / "model.safetensors").write_bytes((bert / "model.safetensors").read_bytes())
+        (tmp_path / "config.json").write_text('{"model_type": "nothing"}')
         with pytest.raises(ModelFileError, match=r"cannot be read as a masked language model \(\w"):
             MaskedLMPerturbator(tmp_path)
 
