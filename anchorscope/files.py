@@ -23,10 +23,13 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 
 from anchorscope.errors import RunFolderError
 
 GIGABYTE = 1 << 30
+
+_changing_umask = Lock()
 
 
 def read_regular(path: Path, *, at_most: int = GIGABYTE, first: int | None = None) -> bytes:
@@ -101,7 +104,7 @@ def write_whole(path: Path, text: str, *, is_ours: Callable[[bytes], bool]) -> N
     try:
         with open(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        os.chmod(draft, 0o666 & ~_umask())
+        os.chmod(draft, 0o666 & ~umask())
         os.replace(draft, path)
     except BaseException:
         with suppress(OSError):
@@ -133,10 +136,16 @@ HEAD = 1 << 12
 """The bytes by which a file is known to be ours."""
 
 
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def umask(new: int | None = None) -> int:
+    """The permissions that new files are not given; from now on it is those of ``new``, if that is named.
+
+    They can be read only by changing them, so threads take turns.
+    """
+    with _changing_umask:
+        mask = os.umask(0o077 if new is None else new)
+        if new is None:
+            os.umask(mask)
+        return mask
 
 
 def _no_file(path: Path) -> RunFolderError:

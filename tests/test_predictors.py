@@ -258,7 +258,7 @@ class TestFailures:
             def __call__(self, texts: list[str]) -> Any:
                 return [[0.5, 0.5]] * len(texts)
 
-        with pytest.raises(ModelError, match="n_tokens of Odd is the number of tokens so far"):
+        with pytest.raises(InputError, match="n_tokens of Odd is the number of tokens so far"):
             as_predictor(Odd(), labels=LABELS)
 
     def test_no_texts_are_no_call(self) -> None:

@@ -153,12 +153,16 @@ def brief(error: BaseException) -> str:
     >>> len(brief(ValueError("x" * 50_000_000)))
     313
     """
-    try:
-        said = str(error)
-    except Exception:  # of somebody else's class
-        said = ""
-    line = said[: 20 * LONGEST_REASON].strip().partition("\n")[0]
+    line = said_by(error)[: 20 * LONGEST_REASON].strip().partition("\n")[0]
     return f"{type(error).__name__}: {clipped(line, LONGEST_REASON)}".removesuffix(": ")
+
+
+def said_by(error: BaseException) -> str:
+    """What an exception says; nothing where its class, which is somebody else's, cannot say it."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def shortened(text: str) -> str:

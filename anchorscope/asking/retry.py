@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, brief, shortened
+from anchorscope.asking.answers import Columns, answered, brief, said_by, shortened
 from anchorscope.asking.batch_size import BatchSize
 from anchorscope.asking.budget import Meter, tokens_of
 from anchorscope.asking.kept_answers import KeptAnswers
@@ -388,7 +388,7 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
-        or "out of memory" in str(error).lower()
+        or (error is not None and "out of memory" in said_by(error).lower())
     )
 
 

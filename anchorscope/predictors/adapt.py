@@ -9,7 +9,7 @@ from typing import Any
 
 from anchorscope import registry
 from anchorscope.asking.answers import brief
-from anchorscope.errors import AnchorscopeError, InputError, ModelFileError, listed
+from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, listed
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import chosen_labels, given_names
 from anchorscope.predictors.options import ModelOptions
@@ -33,6 +33,8 @@ def adapted(
     """
     try:
         return _adapter(model, labels, name, fingerprint, text_column, learn_from, head)
+    except ModelError as error:
+        raise InputError(str(error)) from error
     except AnchorscopeError:
         raise
     except Exception as error:  # a property of the model's, say

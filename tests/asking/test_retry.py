@@ -574,7 +574,10 @@ def test_an_error_that_asks_for_too_much_or_raises_when_asked() -> None:
         def retry_after(self) -> float:
             raise ZeroDivisionError
 
-    assert asked_wait(Odd()) == 0.0
+        def __str__(self) -> str:
+            raise ValueError
+
+    assert asked_wait(Odd()) == 0.0 and not is_out_of_memory(Odd())
     assert asked_wait(RateLimitError(10**400)) == float("inf")
 
 
