@@ -15,12 +15,13 @@ b'{}'
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -45,7 +46,10 @@ def read_regular(path: Path, *, at_most: int = GIGABYTE, first: int | None = Non
 
 
 def copy_regular(path: Path, target: Path, *, at_most: int) -> None:
-    """Copy a regular file to one that is new; a larger one is refused, and so is one that does not fit there."""
+    """Copy a regular file to one that is new; a larger one is refused, and so is one that does not fit there.
+
+    Holes stay holes: a file that takes no room here takes none there.
+    """
     with open(_opened(path), "rb") as source, open(target, "xb") as copy:
         size = os.fstat(source.fileno()).st_size
         free = shutil.disk_usage(target.parent).free
@@ -54,7 +58,27 @@ def copy_regular(path: Path, target: Path, *, at_most: int) -> None:
                 f"{path} has {size:,} bytes, which are too many to copy to {target.parent}; "
                 "end the run that writes it, or make room there."
             )
-        shutil.copyfileobj(source, copy, 1 << 20)
+        for begin, end in _stretches(source.fileno(), size):
+            source.seek(begin)
+            copy.seek(begin)
+            while begin < end and (piece := source.read(min(end - begin, 1 << 20))):
+                copy.write(piece)
+                begin += len(piece)
+        copy.truncate(size)
+
+
+def _stretches(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where the data of a file begins and ends that may have holes; all of it, where the file system knows of none."""
+    end = 0
+    while end < size:
+        try:
+            begin = os.lseek(descriptor, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            return  # the rest is a hole
+        end = min(size, os.lseek(descriptor, begin, os.SEEK_HOLE))
+        yield begin, end
 
 
 def _opened(path: Path) -> int:
