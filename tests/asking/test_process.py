@@ -48,11 +48,12 @@ def test_a_run_is_the_same(meddle: Any, tmp_path: Path, monkeypatch: pytest.Monk
     """The folder of the run is named from where the command was given."""
     monkeypatch.chdir(tmp_path)
     before = np.geterr()
+    mask = umask()
     run = make_run(model=Meddling(meddle), folder=Path("run"))
     finish(run)
     assert outcome(run) == explained()
     assert np.geterr() == before and Path.cwd() == tmp_path
-    assert (tmp_path / "run" / "result.json").stat().st_mode & 0o777 == 0o666 & ~umask()
+    assert (tmp_path / "run" / "result.json").stat().st_mode & 0o777 == 0o666 & ~mask
 
 
 def take_streams() -> None:
