@@ -18,8 +18,9 @@ one later in the run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from reprlib import repr as short_repr
 from typing import Any
 
@@ -46,7 +47,9 @@ class UnknownNameError(InputError):
         folded = {known.casefold(): known for known in self.known}
         near = [folded[match] for match in get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
-        super().__init__(f"There is no {kind} {name!r}{hint} Known: {', '.join(self.known) or 'none'}.")
+        super().__init__(
+            f"There is no {kind} {clipped(name, LONGEST_LISTED)!r}{hint} Known: {listed(self.known) or 'none'}."
+        )
 
     def __reduce__(self) -> tuple[type, tuple[str, str, list[str]]]:
         return type(self), (self.kind, self.name, self.known)
@@ -116,6 +119,36 @@ class SomeFailedError(ModelFailedError):
         super().__init__(message)
         self.failed = failed
         self.rows = rows
+
+
+MOST_LISTED = 50
+"""Of more names a sentence lists the first."""
+
+LONGEST_LISTED = 60
+"""Characters of a name, of which a sentence gives the first."""
+
+
+def listed(names: Collection[Any]) -> str:
+    """Names in a sentence: not all where they are many, and no long one in full.
+
+    >>> listed(["bad", "good"])
+    'bad, good'
+    >>> listed(range(200_000)).endswith("48, 49, … (200,000 in all)")
+    True
+    """
+    shown = [clipped(str(name), LONGEST_LISTED) for name in islice(names, MOST_LISTED)]
+    if len(names) > MOST_LISTED:
+        shown.append(f"… ({len(names):,} in all)")
+    return ", ".join(shown)
+
+
+def clipped(text: str, length: int) -> str:
+    """The beginning of a text, with a sign where it goes on.
+
+    >>> clipped("word word", 4), clipped("word", 4)
+    ('word…', 'word')
+    """
+    return text if len(text) <= length else f"{text[:length]}…"
 
 
 def in_a_line(value: Any) -> str:

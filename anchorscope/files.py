@@ -16,21 +16,25 @@ b'{}'
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from urllib.parse import quote
 
 from anchorscope.errors import RunFolderError
 
 GIGABYTE = 1 << 30
+
+_changing_umask = Lock()
 
 
 def read_regular(path: Path, *, at_most: int = GIGABYTE, first: int | None = None) -> bytes:
@@ -46,7 +50,10 @@ def read_regular(path: Path, *, at_most: int = GIGABYTE, first: int | None = Non
 
 
 def copy_regular(path: Path, target: Path, *, at_most: int) -> None:
-    """Copy a regular file to one that is new; a larger one is refused, and so is one that does not fit there."""
+    """Copy a regular file to one that is new; a larger one is refused, and so is one that does not fit there.
+
+    Holes stay holes: a file that takes no room here takes none there.
+    """
     with open(_opened(path), "rb") as source, open(target, "xb") as copy:
         size = os.fstat(source.fileno()).st_size
         free = shutil.disk_usage(target.parent).free
@@ -55,7 +62,27 @@ def copy_regular(path: Path, target: Path, *, at_most: int) -> None:
                 f"{path} has {size:,} bytes, which are too many to copy to {target.parent}; "
                 "end the run that writes it, or make room there."
             )
-        shutil.copyfileobj(source, copy, 1 << 20)
+        for begin, end in _stretches(source.fileno(), size):
+            source.seek(begin)
+            copy.seek(begin)
+            while begin < end and (piece := source.read(min(end - begin, 1 << 20))):
+                copy.write(piece)
+                begin += len(piece)
+        copy.truncate(size)
+
+
+def _stretches(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where the data of a file begins and ends that may have holes; all of it, where the file system knows of none."""
+    end = 0
+    while end < size:
+        try:
+            begin = os.lseek(descriptor, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            return  # the rest is a hole
+        end = min(size, os.lseek(descriptor, begin, os.SEEK_HOLE))
+        yield begin, end
 
 
 def _opened(path: Path) -> int:
@@ -105,7 +132,7 @@ def write_whole(path: Path, text: str, *, is_ours: Callable[[bytes], bool]) -> N
     try:
         with open(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        os.chmod(draft, 0o666 & ~_umask())
+        os.chmod(draft, 0o666 & ~umask())
         os.replace(draft, path)
     except BaseException:
         with suppress(OSError):
@@ -171,10 +198,16 @@ HEAD = 1 << 12
 """The bytes by which a file is known to be ours."""
 
 
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def umask(new: int | None = None) -> int:
+    """The permissions that new files are not given; from now on it is those of ``new``, if that is named.
+
+    They can be read only by changing them, so threads take turns.
+    """
+    with _changing_umask:
+        mask = os.umask(0o077 if new is None else new)
+        if new is None:
+            os.umask(mask)
+        return mask
 
 
 def _no_file(path: Path) -> RunFolderError:

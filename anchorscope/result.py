@@ -27,8 +27,8 @@ SCHEMA = 2
 READ_SCHEMAS = (1, 2)
 FILE = "result.json"
 
-LARGEST = 1 << 28
-"""Bytes that no result has."""
+LARGEST = 1 << 26
+"""Bytes that no result has: a hundred thousand terms take so many, and to read them as many as twenty times that."""
 
 Kind = TypeVar("Kind")
 
@@ -79,8 +79,14 @@ class Result:
     def save(self, folder: Path) -> Path:
         """Write ``result.json`` whole or not at all."""
         path = folder / FILE
+        text = self.to_json()
+        if len(text) > LARGEST:
+            raise StorageError(
+                f"{path} would have {len(text):,} bytes, and no result may have more than {LARGEST:,}; ask for fewer "
+                "terms with --top-k."
+            )
         try:
-            write_whole(path, self.to_json(), is_ours=is_result)
+            write_whole(path, text, is_ours=is_result)
         except OSError as error:
             raise StorageError(
                 f"{path} cannot be written ({error.strerror}); make room, then go on with --resume."

@@ -135,6 +135,7 @@ def parquets() -> dict[str, bytes]:
         "lists.parquet": pyarrow.table({"text": [["great"], ["bad"]]}),
         "other.parquet": pyarrow.table({"body": ["great"]}),
         "bomb.parquet": pyarrow.table({"text": ["great " * 100_000] * 5}),
+        "bomb_of_many.parquet": pyarrow.table({"text": [f"great {n} " * 10_000 for n in range(50)]}),
     }
     found = {}
     for name, table in tables.items():
@@ -198,9 +199,9 @@ OPTIONS: tuple[tuple[str, ...], ...] = (
 BAD_MODELS = (
     *("no_axis", "one_axis", "three_axes", "masked", "nothing", "not_numbers", "logits", "strings", "complex_numbers"),
     *("one_row_less", "three_columns", "ragged", "other_names", "cancelled", "own_error", "generator_exit", "exits"),
-    *("forks_and_exits", "turning", "a_number"),
+    *("forks_and_exits", "turning", "a_number", "ends_when_read", "long_winded", "mute", "told_no_number"),
 )
-WITH_LABELS = ("half_a_character", "one_label", "same_labels", "a_class")
+WITH_LABELS = ("half_a_character", "one_label", "same_labels", "a_class", "raising_labels", "fewer_than_none")
 
 
 def of_models() -> dict[str, Case]:
@@ -235,6 +236,11 @@ def of_models() -> dict[str, Case]:
     modules = ("exiting:model", "failing:model", "unwritten:model", "no_such_module:model", "json:no_such_name")
     for spec in (*paths, *modules, "hf", "empty_hf", "reliability.models:reviews.nothing"):
         found[spec[:30]] = Case([*start, "--model", spec, "--labels", "no,yes"])
+    for address in ("http://[::1", "http://127.0.0.1:99999/", "http://127.0.0.1:9/\x01", "https:///x"):
+        found[ascii(address)] = Case([*start, "--model", address, "--api", "mlflow", "--labels", "no,yes"])
+    here = ("--model", "http://127.0.0.1:9/", "--labels", "no,yes")
+    found["a request in many brackets"] = Case([*start, *here, "--request", "[" * 5000, "--answer", "x"])
+    found["a header of two words"] = Case([*start, *here, "--api", "mlflow", "--key-header", "my key"])
     found["cut.joblib"] = Case([*start, "--model", "cut.joblib", "--allow-pickle"])
     found["None, pickled"] = Case([*start, "--model", "model.pkl", "--allow-pickle"])
     return found

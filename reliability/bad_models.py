@@ -70,6 +70,53 @@ def forks_and_exits(texts: list[str]) -> Any:
         sys.exit(0)
 
 
+class EndsWhenRead:
+    """An answer that ends the process when it is made an array."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        sys.exit(0)
+
+
+class Mute(Exception):
+    """An exception that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+class RaisingLabels(Estimator):
+    """A classifier whose labels cannot be asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def __getattribute__(self, name: str) -> Any:
+        return 1 / 0 if name == "classes_" else super().__getattribute__(name)
+
+
+class ToldNoNumber:
+    """A function that says it took many tokens."""
+
+    n_tokens = "many"
+
+    def __call__(self, texts: list[str]) -> Any:
+        """Probabilities (texts, labels)."""
+        return keywords(texts)
+
+
+class FewerThanNone:
+    """A predictor that wants fewer than no texts at once."""
+
+    name = fingerprint = "fewer"
+    labels = ("no", "yes")
+    has_probabilities = True
+    at_once = -5
+
+    def predict(self, texts: list[str]) -> Any:
+        """Probabilities (texts, labels)."""
+        return np.array(keywords(texts))
+
+
 no_axis = answering(lambda n: np.array(0.5))
 one_axis = answering(lambda n: np.full(n, 0.5))
 three_axes = answering(lambda n: np.zeros((n, 2, 1)))
@@ -86,6 +133,12 @@ other_names = answering(lambda n: ["neither"] * n)
 cancelled = raising(asyncio.CancelledError())
 own_error = raising(OwnError("mine"))
 generator_exit = raising(GeneratorExit())
+ends_when_read = answering(lambda n: EndsWhenRead())
+long_winded = raising(ValueError("x" * 10_000_000))
+mute = raising(Mute())
+told_no_number = ToldNoNumber()
+raising_labels = RaisingLabels()
+fewer_than_none = FewerThanNone()
 turning = Turning()
 half_a_character = Estimator(["good\ud800", "bad"])
 one_label = Estimator(["good"])

@@ -25,6 +25,7 @@ from reliability.tables import ROOT, Study, options
 from reliability.work import VARIANTS, Work
 
 SLOWEST = 5.0
+QUICK = 0.5
 TOKENS = ("", "a", "undefined", "null", "../", "%00", "a" * 10_000, "' OR 1=1 --", "é", "\\u0000")
 HOSTS = (
     "evil.example",
@@ -168,6 +169,9 @@ def knock(study: Study, site: Site) -> None:
     wrong += [site.get("/view.json", cookie=f"anchorscope-{port}={token}") for token in TOKENS]
     wrong.append(site.get("/view.json", cookie=f"anchorscope-{port}={site.token[:-1]}"))
     row("wrong token", wrong, (0, 400, 401, 431))
+    quoted = f'GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: a="{{}}"\r\n\r\n'
+    odd_cookies = [site.ask(quoted.format('\\"' * n).encode(), QUICK) for n in (8_000, 30_000)]
+    row("cookies of many quotes, at once", odd_cookies, (401,))
     hosts = [site.get("/view.json", cookie=cookie, Host=host.format(port=port)) for host in HOSTS]
     row("wrong Host", hosts, (400, 403))
     origins = [o.format(port=port) for o in ORIGINS]

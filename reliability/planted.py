@@ -128,11 +128,11 @@ def listening(plant: Plant, name: str) -> None:
     os.rename(short, plant.folder / name)
 
 
-def holes(plant: Plant, name: str) -> None:
-    """Two terabytes that take no room."""
+def holes(plant: Plant, name: str, size: int = 2 << 40) -> None:
+    """Two terabytes that take no room, or less."""
     with open(plant.folder / name, "ab"):
         pass
-    os.truncate(plant.folder / name, 2 << 40)
+    os.truncate(plant.folder / name, size)
 
 
 def foreign(plant: Plant, name: str) -> None:
@@ -344,6 +344,7 @@ KINDS: dict[str, Callable[[Plant], None]] = {
         for name in (LOG, INDEX, ROLLBACK, LOCK, RESULT, REPORT, EVALUATION)
     },
     **{f"{name} has two terabytes": partial(holes, name=name) for name in (FILE, LOG, RESULT, REPORT)},
+    "a log of three gigabytes of holes": partial(holes, name=LOG, size=3 << 30),
     **{f"schema: {change}": partial(other_schema, change=change) for change in SCHEMAS},
     "another version": other_version,
     "a hot journal": hot,

@@ -113,6 +113,30 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
         copy_regular(tmp_path / "file", tmp_path / "copy", at_most=10)
 
 
+def test_holes_are_not_filled(tmp_path: Path) -> None:
+    """Three gigabytes, of which nine bytes are there."""
+    with open(tmp_path / "file", "wb") as file:
+        file.write(b"begin")
+        file.seek(1 << 31)
+        file.write(b"more")
+        file.truncate(3 << 30)
+    copy_regular(tmp_path / "file", tmp_path / "copy", at_most=4 << 30)
+    copied = (tmp_path / "copy").stat()
+    assert copied.st_size == 3 << 30 and copied.st_blocks * 512 < 1 << 20
+    with open(tmp_path / "copy", "rb") as copy:
+        assert copy.read(6) == b"begin\0"
+        copy.seek(1 << 31)
+        assert copy.read(5) == b"more\0"
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, (1 << 20) - 1, (3 << 20) + 5])
+def test_a_copy_is_the_same(size: int, tmp_path: Path) -> None:
+    data = os.urandom(size)
+    (tmp_path / "file").write_bytes(data)
+    copy_regular(tmp_path / "file", tmp_path / "copy", at_most=1 << 30)
+    assert (tmp_path / "copy").read_bytes() == data
+
+
 def test_what_does_not_fit_on_the_disk_is_not_copied(tmp_path: Path) -> None:
     """A file of holes takes no room here, and would take all of it there."""
     (tmp_path / "file").touch()

@@ -106,6 +106,29 @@ def test_the_limit_of_streams_holds_for_those_that_ask_at_once(site: Site) -> No
         sleep(0.1)
 
 
+def test_cookies_of_strangers_cost_nothing(site: Site) -> None:
+    """Quotes within quotes took the square of their number, and the owner had to wait for it."""
+    request = f'GET / HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nCookie: a="{{}}"\r\n\r\n'
+    begun = monotonic()
+    for n_quotes in (8_000, 30_000):
+        with socket.create_connection(("127.0.0.1", site.port), timeout=20) as stranger:
+            stranger.sendall(request.format('\\"' * n_quotes).encode())
+            assert status_of(stranger) == 401
+    assert monotonic() - begun < 1.0
+
+
+@pytest.mark.parametrize("around", ["a=1; {}", "{}; a=1", 'a="x\\"y"; {};b', "a ;  {} ;", "anchorscope-1=x;{}"])
+def test_our_cookie_is_found_among_others(around: str, site: Site) -> None:
+    headers = {"Cookie": around.format(site.cookie)}
+    assert httpx.get(f"{site.base}/view.json", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("around", ["a={}", "{}x", "x{}", "{}; " + "a" * 20_000])
+def test_what_is_no_cookie_of_ours_is_none(around: str, site: Site) -> None:
+    headers = {"Cookie": around.format(site.cookie)}
+    assert httpx.get(f"{site.base}/view.json", headers=headers).status_code == 401
+
+
 def test_a_question_that_nobody_waits_for_is_not_computed(site: Site) -> None:
     with site.begin_to_try("slow"):
         wait_until(lambda: "slow" in site.model.asked)

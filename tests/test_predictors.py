@@ -26,7 +26,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anchorscope import Explainer
-from anchorscope.asking.answers import checked, one_hot
+from anchorscope.asking.answers import Columns, answered, checked, one_hot
 from anchorscope.errors import InputError, MissingPackageError, ModelError, ModelFileError, UnknownNameError
 from anchorscope.predictors import as_predictor, encoding, load_predictor
 from anchorscope.predictors.encoding import Reach
@@ -195,13 +195,74 @@ class TestFailures:
         )
         assert isinstance(caught.value.__cause__, OSError)
 
-    @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
-    def test_interrupts_pass(self, stop: type[BaseException]) -> None:
+    def test_interrupts_pass(self) -> None:
         def interrupted(texts: list[str]) -> Any:
-            raise stop
+            raise KeyboardInterrupt
 
-        with pytest.raises(stop):
+        with pytest.raises(KeyboardInterrupt):
             as_predictor(interrupted, labels=LABELS).predict(["text"])
+
+    @pytest.mark.parametrize("error", [SystemExit(0), MemoryError(), ZeroDivisionError(), GeneratorExit()])
+    @pytest.mark.parametrize("part", ["__array__", "__iter__", "columns"])
+    def test_an_answer_that_raises_when_it_is_read_is_a_failure(self, part: str, error: BaseException) -> None:
+        """A SystemExit would end the process with the status 0, and without a word."""
+
+        def fail(*_: Any, **__: Any) -> Any:
+            raise error
+
+        base = object if part == "__array__" else list
+        answer = type("Answer", (base,), {part: property(fail) if part == "columns" else fail})()
+        with pytest.raises(ModelError, match=type(error).__name__):
+            answered(lambda texts: answer, ["text"], LABELS, Columns())
+
+    def test_an_exception_that_cannot_be_written_is_named(self) -> None:
+        class Mute(Exception):
+            def __str__(self) -> str:
+                raise ValueError
+
+        def fails(texts: list[str]) -> Any:
+            raise Mute
+
+        with pytest.raises(ModelError, match="1 texts: Mute; first"):
+            as_predictor(fails, labels=LABELS).predict(["text"])
+
+    def test_a_long_exception_is_cut(self) -> None:
+        def fails(texts: list[str]) -> Any:
+            raise ValueError("x" * 10_000_000)
+
+        with pytest.raises(ModelError) as caught:
+            as_predictor(fails, labels=LABELS).predict(["text"])
+        assert len(str(caught.value)) < 1000
+
+    def test_many_labels_and_long_ones_are_cut(self) -> None:
+        labels = [f"{number:0100}" for number in range(20_000)]
+        for answer in ([[0.5, 0.5]], None, ["x" * 1_000_000], [{"x" * 1_000_000: 1.0}]):
+            with pytest.raises(ModelError) as caught:
+                as_predictor(lambda texts, answer=answer: answer, labels=labels).predict(["text"])
+            assert len(str(caught.value)) < 8000 and "20,000" in str(caught.value)
+
+    def test_a_model_whose_labels_raise_is_named(self) -> None:
+        class Odd:
+            @property
+            def classes_(self) -> Any:
+                raise ZeroDivisionError("classes")
+
+            def predict_proba(self, texts: list[str]) -> Any:
+                return [[0.5, 0.5]] * len(texts)
+
+        with pytest.raises(ModelFileError, match=r"Odd fails when it is asked what it is \(ZeroDivisionError: classes"):
+            as_predictor(Odd())
+
+    @pytest.mark.parametrize("told", ["many", 10**400, -1, None])
+    def test_tokens_that_are_no_count_are_refused(self, told: Any) -> None:
+        class Odd:
+            n_tokens = told
+
+            def __call__(self, texts: list[str]) -> Any:
+                return [[0.5, 0.5]] * len(texts)
+
+        with pytest.raises(InputError, match="n_tokens of Odd is the number of tokens so far"):
+            as_predictor(Odd(), labels=LABELS)
 
     def test_no_texts_are_no_call(self) -> None:
         answer = as_predictor(lambda texts: 1 / 0, labels=LABELS).predict([])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
 import time
+import tracemalloc
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -198,7 +201,7 @@ BAD_ANSWERS = {
     "labels": (saying(200, b'{"good": 1.0, "bad": 0.0}'), r"has the labels good, bad; expected no, yes"),
     "cut off": (saying(200, b'{"no": 0.2, "y'), r"no JSON, or was cut off: '\{\"no\": 0\.2, \"y'"),
     "missing": (saying(404, b"no such model"), r"There is no model at http://127.*\(404\): 'no such model'"),
-    "moved": (saying(302, b"", location="https://elsewhere"), r"\(302\) \(it points to https://elsewhere\)"),
+    "moved": (saying(302, b"", location="https://elsewhere"), r"\(302\) \(it points to 'https://elsewhere'\)"),
     "refused": (
         saying(422, b'{"detail": "field text"}'),
         r"refuses the request \(422\): .*field text.*compare",
@@ -244,6 +247,114 @@ def test_a_wrong_key_is_said_and_not_shown(serve: Serve, monkeypatch: pytest.Mon
     assert server.n_requests <= 8
 
 
+@pytest.mark.parametrize("key", ["very-secret\r", "very-secret\n", " very-secret", "very-secret ", "very\nsecret", "é"])
+def test_a_key_that_cannot_be_sent_is_said_and_not_shown(
+    key: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """White space comes from files that keys are read from; to leave it out in silence would send another key."""
+    monkeypatch.setenv("ANCHORSCOPE_KEY", key)
+    server = serve()
+    with pytest.raises(
+        ModelError, match=r"The key in the environment variable ANCHORSCOPE_KEY (begins|holds)"
+    ) as found:
+        remote(server).predict(["great"])
+    assert "very" not in str(found.value) and server.n_requests == 0
+
+
+@pytest.mark.parametrize("shift", range(2380, 2401, 4))
+def test_half_a_key_is_masked_too(shift: int, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is quoted is cut off, and the key may stand where it is."""
+    monkeypatch.setenv("ANCHORSCOPE_KEY", "very-secret")
+    server = serve(respond=saying(400, b" " * shift + b"very-secret"))
+    with pytest.raises(ModelError, match="refuses the request") as found:
+        remote(server).predict(["great"])
+    assert "ve" not in str(found.value).partition(": ")[2].partition(";")[0]
+
+
+@pytest.mark.parametrize(("key", "written"), [("very-secret", "very-secret"), ("a/very secret", "a%2Fvery%20secret")])
+def test_a_redirect_that_repeats_the_key(key: str, written: str, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANCHORSCOPE_KEY", key)
+    server = serve(respond=saying(302, b"", location=f"https://elsewhere/?k={written}{'A' * 60_000}"))
+    with pytest.raises(ModelError, match=r"points to 'https://elsewhere/\?k=\*\*\*AAA") as found:
+        remote(server).predict(["great"])
+    assert "secret" not in str(found.value) and len(str(found.value)) < 500
+
+
+def test_a_label_that_repeats_the_key_does_not_hold_it(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be written into the result."""
+    monkeypatch.setenv("ANCHORSCOPE_KEY", "very-secret")
+    server = serve(respond=saying(200, b'{"no": 0.5, "very-secret": 0.5}'))
+    assert remote(server, labels=None).labels == ("no", "***")
+
+
+@pytest.mark.parametrize("wait", ["1000000", "inf"])
+def test_a_server_that_wants_to_be_left_alone_is_not_waited_for_before_its_labels_are_known(
+    wait: str, serve: Serve
+) -> None:
+    server = serve(respond=saying(429, b"slow", **{"retry-after": wait}))
+    with pytest.raises(InputError, match=r"asks to be left alone for .* ask again when it is back"):
+        remote(server, labels=None)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_an_answer_that_is_too_large_is_not_read_to_its_end(
+    packed: bool, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anchorscope.predictors.remote.connection.LARGEST_ANSWER", 1 << 20)
+    body = gzip.compress(bytes(300 << 20)) if packed else bytes(2 << 20)
+    server = serve(respond=saying(200, body, **({"content-encoding": "gzip"} if packed else {})))
+    predictor = RetryingPredictor(remote(server), QUICK)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelError, match="is larger than 1 MB; is this the address"):
+            predictor.predict(["great"])
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("packing", ["gzip", "deflate"])
+def test_an_answer_may_be_packed(packing: str, serve: Serve) -> None:
+    pack = gzip.compress if packing == "gzip" else zlib.compress
+    server = serve(respond=saying(200, pack(b'{"no": 0.25, "yes": 0.75}'), **{"content-encoding": packing}))
+    assert remote(server).predict(["great"]).tolist() == [[0.25, 0.75]]
+
+
+@pytest.mark.parametrize(
+    ("packing", "told"), [("zstd", "is packed as 'zstd', and gzip was asked for"), ("gzip", "cannot be unpacked")]
+)
+def test_an_answer_that_cannot_be_unpacked(packing: str, told: str, serve: Serve) -> None:
+    server = serve(respond=saying(200, b"{}", **{"content-encoding": packing}))
+    with pytest.raises(ModelError, match=told):
+        RetryingPredictor(remote(server), Retry(2, first_wait=0.0)).predict(["great"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("HTTP_PROXY", "garbage://x", "The proxy that the environment names .*garbage"),
+        ("HTTP_PROXY", "http://[::1", "The proxy that the environment names"),
+        ("SSL_CERT_FILE", "/nonexistent", "The certificates that the environment names .*SSL_CERT_FILE=/nonexistent"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_is_said(
+    name: str, value: str, told: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ModelError, match=told):
+        remote(serve()).predict(["great"])
+
+
+def test_a_header_that_cannot_be_sent_is_not_tried_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two headers that contradict each other are found out when the request is written."""
+    monkeypatch.setenv("ANCHORSCOPE_KEY", "very-secret")
+    monkeypatch.setattr("anchorscope.predictors.remote.options.OF_THE_REQUEST", ())
+    predictor = RetryingPredictor(remote(serve(), key_header="Content-Length"), QUICK)
+    with pytest.raises(ModelError, match=r"cannot be sent .*is --key-header the name of a header for keys") as found:
+        predictor.predict(["great"])
+    assert predictor.n_retries == 0 and "secret" not in str(found.value)
+
+
 def test_a_host_that_is_not_there_is_said_at_once() -> None:
     predictor = load_predictor("http://127.0.0.1:9/predict", labels=MODEL.labels, remote=RemoteOptions(api="mlflow"))
     with pytest.raises(ModelError, match=r"127\.0\.0\.1:9/predict cannot be reached .*is the server running"):
@@ -264,6 +375,13 @@ def test_a_host_that_is_not_there_is_said_at_once() -> None:
         ("http://me:word@host/p", {"api": "mlflow"}, "holds a password"),
         ("http://host/p?api_key=1", {"api": "mlflow"}, "holds the key 'api_key'"),
         ("http:///p", {"api": "mlflow"}, "names no host"),
+        ("http://[::1", {"api": "mlflow"}, "is no address .*write it as in"),
+        ("http://host:99999/p", {"api": "mlflow"}, "is no address .*Port out of range"),
+        ("http://host/\x01", {"api": "mlflow"}, "is no address .*non-printable"),
+        ("http://host/p", {"request": "[" * 5000, "answer": "p"}, "--request holds lists in lists"),
+        ("http://host/p", {"request": "[" * 900 + '"{text}"' + "]" * 900, "answer": "p"}, "lists in lists"),
+        ("http://host/p", {"api": "mlflow", "key_header": "my key"}, "--key-header 'my key' is no name of a header"),
+        ("http://host/p", {"api": "mlflow", "key_header": "Content-Length"}, "says something else"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(url: str, options: dict[str, Any], told: str) -> None:

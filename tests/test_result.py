@@ -11,9 +11,9 @@ import pytest
 from runs import finish, make_run
 
 from anchorscope import registry
-from anchorscope.errors import RunFolderError, UnknownNameError
+from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
 from anchorscope.report.notebook import html
-from anchorscope.result import FILE, Result, json_schema, rows, snapshot_to_dict
+from anchorscope.result import FILE, LARGEST, Result, json_schema, rows, snapshot_to_dict
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.types import Explanation, Term
 
@@ -92,6 +92,20 @@ def test_a_file_that_is_no_result_is_refused(content: str, tmp_path: Path) -> No
     (tmp_path / FILE).write_text(content)
     with pytest.raises(RunFolderError, match=FILE):
         Result.load(tmp_path)
+
+
+def test_a_result_beyond_the_limit_is_neither_written_nor_read(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixty megabytes of empty lists take more than a gigabyte to read."""
+    result.save(tmp_path)
+    monkeypatch.setattr("anchorscope.result.LARGEST", 1000)
+    with pytest.raises(RunFolderError, match="no file of a run has more than 1,000"):
+        Result.load(tmp_path)
+    with pytest.raises(StorageError, match="fewer terms with --top-k"):
+        result.save(tmp_path)
+    monkeypatch.undo()
+    assert LARGEST <= 64 << 20
 
 
 def test_a_result_of_schema_1_is_read(result: Result, tmp_path: Path) -> None:

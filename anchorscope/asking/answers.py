@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.errors import AnchorscopeError, ModelError, ModelFailedError
+from anchorscope.errors import AnchorscopeError, ModelError, ModelFailedError, clipped, listed
 from anchorscope.types import Predictor, Spelled
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ put them into one order.
             self._first = names
         if names != self._first:
             raise ModelError(
-                f"The model's columns were {', '.join(self._first)} and are now {', '.join(names)}: they would be read "
+                f"The model's columns were {listed(self._first)} and are now {listed(names)}: they would be read "
                 "as other labels; put them into one order."
             )
 
@@ -81,15 +81,15 @@ first text: 'a'.
         return np.empty((0, len(labels)))
     try:
         rows = ask(texts if isinstance(texts, Spelled) else list(texts))
-    except AnchorscopeError:
+        if columns is not None:
+            columns.check(rows)
+        return checked(rows, texts, labels)
+    except (AnchorscopeError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:  # to read an answer can be to run code of the model's, which may end the process
         raise ModelFailedError(
             f"The model failed on a batch of {len(texts)} texts: {brief(error)}; first text: {shortened(texts[0])}."
         ) from error
-    if columns is not None:
-        columns.check(rows)
-    return checked(rows, texts, labels)
 
 
 def answers_in_batches(predictor: Predictor, texts: Sequence[str], size: int) -> NDArray[np.float64]:
@@ -141,22 +141,37 @@ def one_hot(names: Sequence[str], texts: Sequence[str], labels: Sequence[str]) -
     for name, text in zip(names, texts, strict=True):
         if name not in numbers:
             near = get_close_matches(name, labels, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "name every label that it can answer."
+            hint = f"did you mean {shortened(near[0])}?" if near else "name every label that it can answer."
             raise ModelError(
-                f"The model answered {name!r} for {shortened(text)}, which is none of its labels "
-                f"({', '.join(labels)}); {hint}",
+                f"The model answered {shortened(name)} for {shortened(text)}, which is none of its labels "
+                f"({listed(labels)}); {hint}",
                 text=text,
             )
     return np.eye(len(labels))[[numbers[name] for name in names]]
 
 
+LONGEST_REASON = 300
+"""Characters of what an exception says that a sentence quotes."""
+
+
 def brief(error: BaseException) -> str:
-    """An exception in one line.
+    """An exception in one line, whatever it has to say for itself.
 
     >>> brief(ValueError("Expected 2D array.\\nReshape your data."))
     'ValueError: Expected 2D array.'
+    >>> len(brief(ValueError("x" * 50_000_000)))
+    313
     """
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}".removesuffix(": ")
+    line = said_by(error)[: 20 * LONGEST_REASON].strip().partition("\n")[0]
+    return f"{type(error).__name__}: {clipped(line, LONGEST_REASON)}".removesuffix(": ")
+
+
+def said_by(error: BaseException) -> str:
+    """What an exception says; nothing where its class, which is somebody else's, cannot say it."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def shortened(text: str) -> str:
@@ -170,7 +185,7 @@ def shortened(text: str) -> str:
 
 def _numbers(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
     """``rows`` as numbers of any shape. Strings of digits are no numbers, nor is None (numpy would make it NaN)."""
-    expected = f"expected {len(texts)} rows of {len(labels)} probabilities ({', '.join(labels)})"
+    expected = f"expected {len(texts)} rows of {len(labels)} probabilities ({listed(labels)})"
     if rows is None:
         raise ModelError(f"The model answered None; {expected}; does the function return its result?")
     _check_columns(rows, labels)
@@ -193,7 +208,7 @@ def _check_columns(rows: Any, labels: Sequence[str]) -> None:
     names = _column_names(rows) or []
     if names != list(labels) and sorted(names) == sorted(labels):
         raise ModelError(
-            f"The model's columns are {', '.join(names)}; expected {', '.join(labels)}, in this order; "
+            f"The model's columns are {listed(names)}; expected {listed(labels)}, in this order; "
             "put them into the order of the labels."
         )
 
@@ -220,7 +235,7 @@ def _odd_types(array: NDArray[Any]) -> list[str]:
 
 
 def _check_shape(array: NDArray[np.float64], texts: Sequence[str], labels: Sequence[str]) -> None:
-    expected = f"expected {len(labels)} ({', '.join(labels)})"
+    expected = f"expected {len(labels)} ({listed(labels)})"
     if len(array) != len(texts):
         raise ModelError(_wrong_count(len(array), "rows", len(texts)), somewhere=True)
     if array.ndim == 1 or array.shape[1:] == (1,):

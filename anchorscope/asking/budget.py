@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from time import monotonic
 from typing import Any
 
-from anchorscope.errors import AnchorscopeError, InputError
+from anchorscope.errors import AnchorscopeError, InputError, ModelError, in_a_line
 from anchorscope.types import Cost
 
 MOST_WORKERS = 1000
@@ -97,6 +97,30 @@ class Meter:
                 f"The model may be asked about {self._allowed - self.sent:.0f} more texts, and {n_texts} are due."
             )
         self.sent += n_texts
+
+
+MOST_TOKENS = 1 << 53
+"""What a model says it took may not be more: numbers beyond it are no counts."""
+
+
+def tokens_of(model: Any) -> int:
+    """The tokens that a model has told so far (``n_tokens``); 0 of what tells none.
+
+    >>> class Odd:
+    ...     n_tokens = "many"
+    >>> tokens_of(Odd())
+    Traceback (most recent call last):
+    anchorscope.errors.ModelError: The n_tokens of Odd is the number of tokens so far, not 'many'; make it a whole \
+number, or leave it out.
+    """
+    told = getattr(model, "n_tokens", 0)
+    if not isinstance(told, Integral) or not 0 <= int(told) <= MOST_TOKENS:
+        name = getattr(model, "name", None) or getattr(model, "__name__", type(model).__name__)
+        raise ModelError(
+            f"The n_tokens of {name} is the number of tokens so far, not {in_a_line(told)}; make it a whole number, or "
+            "leave it out."
+        )
+    return int(told)
 
 
 def check_workers(workers: int) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.answers import about, answers_in_batches
-from anchorscope.asking.budget import Budget, CallsSpentError, TimeUpError
+from anchorscope.asking.budget import Budget, CallsSpentError, TimeUpError, tokens_of
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import ModelError
 from anchorscope.types import Backend, Cost, Document, SharingBackend
@@ -96,7 +96,7 @@ class Predicting:
     def _here(self, texts: list[str], left: float, seconds: float) -> Rows:
         meter = self._predictor.meter
         before = meter.sent
-        tokens = meter.tokens = getattr(self._predictor.predictor, "n_tokens", 0)
+        tokens = meter.tokens = tokens_of(self._predictor.predictor)
         meter.allow(left)
         meter.end_in(seconds)
         try:

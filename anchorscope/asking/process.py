@@ -2,6 +2,8 @@
 
     numpy's error handling   a model that says np.seterr(all="raise") would make our sums raise
     the current folder       a model that changes it would make relative paths mean something else
+    the umask                a model that changes it would have strangers write to our files, or nobody read them
+    the standard streams     a model that leaves nothing in their place would leave us without a voice
     the process itself       a model that forks and returns in the child would have the child write our files: the child
                              ends there, and what it had to say is lost with it
 
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
@@ -27,6 +30,7 @@ import numpy as np
 
 from anchorscope.asking.answers import brief
 from anchorscope.errors import ModelFailedError
+from anchorscope.files import umask
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +44,8 @@ def process_as_it_was(model: str) -> Iterator[None]:
     number = os.getpid()
     errors = np.geterr()
     folder = _current_folder()
+    mask = umask()
+    streams = {name: getattr(sys, name) for name in ("stdout", "stderr")}
     try:
         yield
     finally:
@@ -52,6 +58,12 @@ def process_as_it_was(model: str) -> Iterator[None]:
             with suppress(OSError):
                 os.chdir(folder)
             log.info("%s changed the current folder; that is put back.", model)
+        if umask(mask) != mask:
+            log.info("%s changed the umask; that is put back.", model)
+        for name, stream in streams.items():
+            if stream is not None and getattr(sys, name) is None:
+                setattr(sys, name, stream)
+                log.info("%s took away sys.%s; that is put back.", model, name)
 
 
 def _current_folder() -> str | None:

@@ -23,17 +23,19 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, brief, shortened
+from anchorscope.asking.answers import Columns, answered, brief, said_by, shortened
 from anchorscope.asking.batch_size import BatchSize
-from anchorscope.asking.budget import Meter
+from anchorscope.asking.budget import Meter, tokens_of
 from anchorscope.asking.kept_answers import KeptAnswers
 from anchorscope.asking.process import called, called_within
-from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError
+from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError, in_a_line, listed
 from anchorscope.types import (
     BeginningPredictor,
     Differentiable,
@@ -96,6 +98,15 @@ class Retry:
         backoff = min(self.longest_wait, self.first_wait * 2.0 ** (attempt - 1))
         return max(backoff, asked_wait(error)) * (1 + self.jitter * _CHANCES.random())
 
+    def checked_wait(self, attempt: int, error: BaseException, then: str) -> float:
+        """The same; a model that asks for too much is not waited for. ``then`` is what to do when it is back."""
+        wait = self.wait(attempt, error)
+        if wait > LONGEST_ASKED:
+            raise ModelFailedError(
+                f"The model asks to be left alone for {wait:.0f} seconds ({brief(error)}); {then} when it is back."
+            ) from error
+        return wait
+
 
 _CHANCES = random.Random()
 """Of the waits alone: no result depends on it."""
@@ -115,7 +126,7 @@ class RetryingPredictor:
         self.labels = tuple(predictor.labels)
         self.fingerprint = predictor.fingerprint
         self.has_probabilities = predictor.has_probabilities
-        self._size = BatchSize(batch_size or getattr(predictor, "at_once", None))
+        self._size = BatchSize(batch_size or _told_at_once(predictor))
         self.n_probed: int = getattr(predictor, "n_probed", 0)  # texts that it took to find the labels
         self.n_probed_tokens: int = getattr(predictor, "n_probed_tokens", 0)
         self.n_retries = 0
@@ -243,12 +254,7 @@ class RetryingPredictor:
         return predictor.differentiable(texts, passes)
 
     def _pause(self, attempt: int, error: ModelError) -> None:
-        wait = self._retry.wait(attempt, error.__cause__)
-        if wait > LONGEST_ASKED:
-            raise ModelFailedError(
-                f"The model asks to be left alone for {wait:.0f} seconds ({brief(error.__cause__ or error)}); "
-                "go on with --resume when it is back."
-            ) from error.__cause__
+        wait = self._retry.checked_wait(attempt, error.__cause__ or error, "go on with --resume")
         self.meter.check_time(wait)
         log.log(
             logging.WARNING if wait >= SPOKEN_OF else logging.INFO,
@@ -260,16 +266,17 @@ class RetryingPredictor:
 
     def _ask(self, texts: Sequence[str], call: Callable[[Any], Any]) -> NDArray[np.float64]:
         """One call, checked."""
-        if tuple(self.predictor.labels) != self.labels:
+        labels = _told_labels(self.predictor)
+        if labels != self.labels:
             raise ModelError(
-                f"The model's labels were {', '.join(self.labels)} and are now {', '.join(self.predictor.labels)}: "
+                f"The model's labels were {listed(self.labels)} and are now {listed(labels)}: "
                 "its earlier answers mean something else; start afresh with a model that does not change."
             )
         start = time.perf_counter()
         try:
             rows = answered(call, texts, self.labels, self._columns)
         finally:
-            self.meter.tokens = getattr(self.predictor, "n_tokens", 0)
+            self.meter.tokens = tokens_of(self.predictor)
         if self.kept:
             self.kept.timed(len(texts), time.perf_counter() - start)
             self._keep(texts, rows)
@@ -353,16 +360,23 @@ def asked_wait(error: BaseException | None) -> float:
     >>> asked_wait(error), asked_wait(ValueError())
     (3.0, 0.0)
     """
+    try:
+        seconds = float(_asked_for(error))
+    except OverflowError:
+        return inf
+    except Exception:  # missing, or a date; or what it is read from is of somebody else's class, and raises
+        return 0.0
+    return seconds if seconds > 0 else 0.0
+
+
+def _asked_for(error: BaseException | None) -> Any:
+    """What an error, or its response, says of waiting; None if nothing."""
     asked = getattr(error, "retry_after", None)
     for holder in (error, getattr(error, "response", None)):
         headers = getattr(holder, "headers", None)
         if asked is None and hasattr(headers, "get"):
             asked = headers.get("retry-after") or headers.get("Retry-After")  # type: ignore[union-attr]
-    try:
-        seconds = float(asked)  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # missing, or a date
-        return 0.0
-    return seconds if seconds > 0 else 0.0
+    return asked
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
@@ -374,7 +388,7 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
-        or "out of memory" in str(error).lower()
+        or (error is not None and "out of memory" in said_by(error).lower())
     )
 
 
@@ -389,6 +403,27 @@ def is_too_large(error: BaseException | None) -> bool:
     holders = (error, getattr(error, "response", None))
     statuses = {getattr(holder, name, None) for holder in holders for name in ("code", "status", "status_code")}
     return 413 in statuses or is_out_of_memory(error)
+
+
+def _told_at_once(predictor: Predictor) -> int | None:
+    """How many texts a predictor is best asked about together, if it says so."""
+    told = getattr(predictor, "at_once", None)
+    if told is None:
+        return None
+    if not isinstance(told, Integral) or told < 1:
+        raise InputError(
+            f"The at_once of {predictor.name} is how many texts it is asked about together: a whole number of at least "
+            f"1, or None, not {in_a_line(told)}."
+        )
+    return int(told)
+
+
+def _told_labels(predictor: Predictor) -> tuple[str, ...]:
+    """The labels that a predictor has now."""
+    try:
+        return tuple(predictor.labels)
+    except Exception as error:
+        raise ModelError(f"The model cannot say any more what its labels are ({brief(error)}).") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,13 +22,13 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn, TextIO, cast
 
 from anchorscope.cli import explain, options
-from anchorscope.errors import AnchorscopeError, InputError
+from anchorscope.errors import AnchorscopeError, InputError, clipped
 from anchorscope.report.table import safe
 
 FAILED = 1
@@ -58,8 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         given = parse(argv)
         output = _set_up_streams(given)
-        # What a model prints is no data.
-        with redirect_stdout(sys.stderr), warnings.catch_warnings():
+        # What a model prints is no data, and it has no voice but ours: it may not close it.
+        voice = cast(TextIO, _KeptOpen(sys.stderr))
+        with redirect_stderr(voice), redirect_stdout(voice), warnings.catch_warnings():
             warnings.showwarning = (lambda *_: None) if "quiet" in given else _warn
             status = _module(given["command"]).run(given, output)
         output.flush()
@@ -213,6 +214,23 @@ class _Terminal:
         return getattr(self.terminal, name)
 
 
+class _KeptOpen:
+    """A stream that nobody closes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def close(self) -> None:
+        """Leave it open."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+LONGEST_TOLD = 10_000
+"""Characters of an error that are shown, whoever made it."""
+
+
 def _tell(error: Exception, *, with_traceback: bool) -> None:
     """One sentence; a failure that nobody foresaw says where to find the rest."""
     if with_traceback:
@@ -223,5 +241,5 @@ def _tell(error: Exception, *, with_traceback: bool) -> None:
         told = str(error)
     else:
         told = f"{type(error).__name__}: {error} (this should not happen; -v shows where it did)"
-    one_line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in told)
+    one_line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in clipped(told, LONGEST_TOLD))
     print(f"anchorscope: error: {one_line}", file=sys.stderr)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.errors import RunFolderError
+from anchorscope.errors import RunFolderError, listed
 from anchorscope.journal.database import reading
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
@@ -74,8 +74,8 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
     _check_result(folder, result, labels, candidates)
     if predictor.labels != labels:
         raise RunFolderError(
-            f"The model {predictor.name} has the labels {', '.join(predictor.labels)}, the run in {folder} had "
-            f"{', '.join(labels)}; give the model of the run with --model."
+            f"The model {predictor.name} has the labels {listed(predictor.labels)}, the run in {folder} had "
+            f"{listed(labels)}; give the model of the run with --model."
         )
     by_key = {document.key: document.text for document in documents.documents}
     missing = sum(row[0] not in by_key for row in rows)

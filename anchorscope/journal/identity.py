@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from anchorscope.errors import listed
 from anchorscope.settings import Settings
 
 
@@ -17,7 +18,7 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if then[kind]["sha256"] != now[kind]["sha256"]
     ]
     if then["labels"] != now["labels"]:
-        found.append(f"labels were {', '.join(then['labels'])}, now {', '.join(now['labels'])}")
+        found.append(f"labels were {listed(then['labels'])}, now {listed(now['labels'])}")
     if then["texts"] != now["texts"]:
         found.append("texts were kept, now they are not" if then["texts"] else "texts were not kept, now they are")
     cut_then = then.get("segmenters", {})

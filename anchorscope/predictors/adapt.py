@@ -9,7 +9,7 @@ from typing import Any
 
 from anchorscope import registry
 from anchorscope.asking.answers import brief
-from anchorscope.errors import AnchorscopeError, InputError, ModelFileError
+from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, listed
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import chosen_labels, given_names
 from anchorscope.predictors.options import ModelOptions
@@ -31,11 +31,33 @@ def adapted(
     ``text_column`` is read by models that were fitted on a table, ``learn_from`` by functions that answer label names;
     ``head`` is the one label to ask about.
     """
+    try:
+        return _adapter(model, labels, name, fingerprint, text_column, learn_from, head)
+    except ModelError as error:
+        raise InputError(str(error)) from error
+    except AnchorscopeError:
+        raise
+    except Exception as error:  # a property of the model's, say
+        raise ModelFileError(
+            f"{name or type(model).__name__} fails when it is asked what it is ({brief(error)}); expected a model that "
+            "can say its labels."
+        ) from error
+
+
+def _adapter(
+    model: Any,
+    labels: Sequence[str] | None,
+    name: str | None,
+    fingerprint: str | None,
+    text_column: str | None,
+    learn_from: Sequence[str],
+    head: str | None,
+) -> Predictor:
     if isinstance(model, type):
         raise InputError(f"{model.__name__} is a class and not a model; pass a fitted instance of it.")
     if isinstance(model, Predictor):
         if labels is not None and given_names(labels) != tuple(model.labels):
-            raise InputError(f"{model.name} has labels of its own ({', '.join(model.labels)}); leave out the others.")
+            raise InputError(f"{model.name} has labels of its own ({listed(model.labels)}); leave out the others.")
         if head is not None:
             raise InputError(f"{model.name} is a Predictor, which answers one question as it is; leave out the head.")
         chosen_labels(given_names(model.labels), None, str(model.name))

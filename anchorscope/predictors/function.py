@@ -42,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot
+from anchorscope.asking.budget import tokens_of
 from anchorscope.asking.retry import Retry
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, SomeFailedError
 from anchorscope.predictors.fingerprints import of_object
@@ -105,7 +106,7 @@ class FunctionPredictor:
     @property
     def n_tokens(self) -> int:
         """The tokens that a server has told so far; 0 of what tells none."""
-        return int(getattr(self.function, "n_tokens", 0))
+        return tokens_of(self.function)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
@@ -211,7 +212,7 @@ class _Probe:
             attempt += 1
             if attempt >= retry.tries:
                 raise answer[failed[0]]
-            retry.sleep(retry.wait(attempt, answer[failed[0]]))
+            retry.sleep(retry.checked_wait(attempt, answer[failed[0]], "ask again"))
             again = self._sent([texts[number] for number in failed])
             answer = list(answer)
             for number, row in zip(failed, again, strict=True):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.errors import InputError, ModelError, UnknownNameError
+from anchorscope.errors import InputError, ModelError, UnknownNameError, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Head:
         except (TypeError, ValueError) as error:
             raise ModelError(
                 f"The model's answer is no array of numbers ({error}); expected a probability for each of "
-                f"{', '.join(self.heads)}."
+                f"{listed(self.heads)}."
             ) from error
         if values.ndim != 2 or values.shape[1] != len(self.heads):
             raise ModelError(
                 f"The model answered an array of shape {values.shape}; expected {len(self.heads)} probabilities a text "
-                f"({', '.join(self.heads)})."
+                f"({listed(self.heads)})."
             )
         chosen = values[:, self.number]
         if not ((chosen >= 0) & (chosen <= 1)).all():
@@ -70,7 +70,7 @@ them to ask about: --head toxic (head='toxic').
     names = tuple(heads)
     if wanted is None:
         raise InputError(
-            f"{model} gives each text any number of its labels ({', '.join(names)}); say which of them to ask about: "
+            f"{model} gives each text any number of its labels ({listed(names)}); say which of them to ask about: "
             f"--head {names[0]} (head={names[0]!r})."
         )
     if wanted not in names:

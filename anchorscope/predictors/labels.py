@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from anchorscope.errors import InputError
+from anchorscope.errors import InputError, in_a_line, listed
 
 
 def given_names(given: Any, argument: str = "labels") -> tuple[str, ...]:
@@ -16,19 +16,20 @@ def given_names(given: Any, argument: str = "labels") -> tuple[str, ...]:
     anchorscope.errors.InputError: The names of labels are strings, and 0 is none; write labels=['0', '1'].
     """
     if isinstance(given, str):
-        names_in_text = given.split(",")
+        names_in_text = in_a_line(given.split(","))
         raise InputError(
-            f"{argument} must be a list of names and not the text {given!r}; write {argument}={names_in_text}."
+            f"{argument} must be a list of names and not the text {in_a_line(given)}; write {argument}={names_in_text}."
         )
     if not isinstance(given, Iterable):
         raise InputError(
-            f"{argument} must be a list of names, not {given!r}; write {argument}=['negative', 'positive']."
+            f"{argument} must be a list of names, not {in_a_line(given)}; write {argument}=['negative', 'positive']."
         )
     names = tuple(given)
     for name in names:
         if not isinstance(name, str):
             raise InputError(
-                f"The names of labels are strings, and {name!r} is none; write {argument}={[*map(str, names)]}."
+                f"The names of labels are strings, and {in_a_line(name)} is none; "
+                f"write {argument}={in_a_line([*map(str, names)])}."
             )
     return names
 
@@ -58,8 +59,8 @@ def check_written(labels: Iterable[str], model: str) -> None:
             label.encode("utf-8")
         except UnicodeEncodeError as error:
             raise InputError(
-                f"The label {label!r} of {model} holds half a character, which no file can hold; rename it with "
-                "labels=[…] or --labels."
+                f"The label {in_a_line(label)} of {model} holds half a character, which no file can hold; rename it "
+                "with labels=[…] or --labels."
             ) from error
 
 
@@ -84,12 +85,12 @@ labels=['negative', 'positive'], or --labels negative,positive.
     labels = tuple(names)
     check_written(labels, model)
     if len(labels) < 2 or len(set(labels)) < len(labels):
-        raise InputError(f"{model} needs two or more different labels; these are ({', '.join(labels)}).")
+        raise InputError(f"{model} needs two or more different labels; these are ({listed(labels)}).")
     if own is not None and len(own) != len(labels):
-        raise InputError(f"{model} has {len(own)} labels ({', '.join(own)}), but {len(labels)} names were given.")
+        raise InputError(f"{model} has {len(own)} labels ({listed(own)}), but {len(labels)} names were given.")
     if own is not None and labels != tuple(own) and set(labels) == set(own):
         raise InputError(
-            f"The labels of {model} stand in the order ({', '.join(own)}), and new names keep the model's order; "
+            f"The labels of {model} stand in the order ({listed(own)}), and new names keep the model's order; "
             "leave out the labels that you gave."
         )
     return labels

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anchorscope.asking.answers import shortened
-from anchorscope.errors import ModelError
+from anchorscope.errors import ModelError, listed
 
 
 def labels_named(answer: Any) -> tuple[str, ...] | None:
@@ -68,8 +68,8 @@ def _in_order(row: Mapping[str, Any] | None, text: str, labels: Sequence[str]) -
         )
     if {*row} != {*labels}:
         raise ModelError(
-            f"The model's row for {shortened(text)} has the labels {', '.join(row) or '(none)'}; "
-            f"expected {', '.join(labels)}: a probability for each of them, and no other.",
+            f"The model's row for {shortened(text)} has the labels {listed(row) or '(none)'}; "
+            f"expected {listed(labels)}: a probability for each of them, and no other.",
             text=text,
         )
     return [row[label] for label in labels]

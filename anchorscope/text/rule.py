@@ -62,8 +62,10 @@ PLAIN = "plain"
 # The whole rule. Nothing in it can match in two ways (hence the possessive *+), so its time is linear.
 _EXTEND = r"\p{M}\u200c\u200d"
 _LETTER = r"[[[\p{L}&&[\p{WB=ALetter}\p{WB=Hebrew_Letter}]]\p{N}]--\p{Ideographic}]"
-_PICTURE = r"[[\p{Extended_Pictographic}\p{Emoji_Modifier}]--[©®™‼⁉]][\p{Emoji_Modifier}\p{M}\U000e0020-\U000e007f]*+"
-_EMOJI = rf"{_PICTURE}(?:\u200d{_PICTURE})*+|\p{{RI}}{{2}}|[0-9#*]\ufe0f?\u20e3"
+_FIRST_OF_PICTURE = r"[[\p{Extended_Pictographic}\p{Emoji_Modifier}]--[©®™‼⁉]]"
+_PICTURE = rf"{_FIRST_OF_PICTURE}[\p{{Emoji_Modifier}}\p{{M}}\U000e0020-\U000e007f]*+"
+_FLAG_OR_KEYCAP = r"\p{RI}{2}|[0-9#*]\ufe0f?\u20e3"
+_EMOJI = rf"{_PICTURE}(?:\u200d{_PICTURE})*+|{_FLAG_OR_KEYCAP}"
 _RUN = rf"{_LETTER}[{_LETTER}{_EXTEND}]*+"
 _WORD = regex.compile(
     rf"({_EMOJI}"
@@ -119,7 +121,10 @@ _COMPOUND = rf"({_FROM_THE_WORD_BEFORE})|(?<![\w&/#]){_HASHTAG}|(?<![\w@.]){_MEN
 # A sign before a space begins none; most are such.
 _LATIN_COMPOUND = re.compile(rf"(?=[!-/:-@\[-`{{-~…‘’“”–—]\S)(?:{_COMPOUND}|{_REPEATED})")
 _ANY_COMPOUND = regex.compile(
-    rf"(?=[^\s\p{{Cc}}\p{{Cf}}\p{{Cs}}])(?:{_COMPOUND}|(?!{_EMOJI})(?:{_REPEATED}))", regex.V1
+    # Whether an emoji begins here shows with its first character: to read it to its end, from each of the many that
+    # are joined in one, would take the square of their number.
+    rf"(?=[^\s\p{{Cc}}\p{{Cf}}\p{{Cs}}])(?:{_COMPOUND}|(?!{_FIRST_OF_PICTURE}|{_FLAG_OR_KEYCAP})(?:{_REPEATED}))",
+    regex.V1,
 )
 _STARTS_WITH_EMOJI = regex.compile(_EMOJI, regex.V1)
 _IS_HASHTAG = regex.compile(_HASHTAG, regex.V1)

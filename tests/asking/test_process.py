@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,11 @@ from runs import explained, finish, make_run, outcome, predictor
 from anchorscope.asking.process import CHILD_STATUS
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import ModelFailedError, ModelFileError
+from anchorscope.files import umask
 from anchorscope.predictors import load_predictor
 from anchorscope.testing import WeightPredictor
+
+ROOT = Path(__file__).parents[2]
 
 
 class Meddling(WeightPredictor):
@@ -35,24 +40,55 @@ class Meddling(WeightPredictor):
 
 
 @pytest.mark.parametrize(
-    "meddle", [lambda: np.seterr(all="raise"), lambda: os.chdir("/")], ids=["numpy's errors", "the current folder"]
+    "meddle",
+    [lambda: np.seterr(all="raise"), lambda: os.chdir("/"), lambda: os.umask(0)],
+    ids=["numpy's errors", "the current folder", "the umask"],
 )
 def test_a_run_is_the_same(meddle: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder of the run is named from where the command was given."""
     monkeypatch.chdir(tmp_path)
     before = np.geterr()
+    mask = umask()
     run = make_run(model=Meddling(meddle), folder=Path("run"))
     finish(run)
     assert outcome(run) == explained()
-    assert (tmp_path / "run" / "result.json").exists() and np.geterr() == before and Path.cwd() == tmp_path
+    assert np.geterr() == before and Path.cwd() == tmp_path
+    assert (tmp_path / "run" / "result.json").stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_the_message_names_the_model(caplog: pytest.LogCaptureFixture) -> None:
-    model = Meddling(lambda: os.chdir("/"))
+def take_streams() -> None:
+    sys.stdout = sys.stderr = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("meddle", "told"),
+    [
+        (lambda: os.chdir("/"), ["changed the current folder"]),
+        (lambda: os.umask(0o777), ["changed the umask"]),
+        (take_streams, ["took away sys.stdout", "took away sys.stderr"]),
+    ],
+)
+def test_the_message_names_the_model(meddle: Any, told: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    model = Meddling(meddle)
     model.name = "wanderer"
     with caplog.at_level(logging.INFO):
         RetryingPredictor(model, Retry()).predict(["great"])
-    assert caplog.messages == ["wanderer changed the current folder; that is put back."]
+    assert caplog.messages == [f"wanderer {what}; that is put back." for what in told]
+    assert sys.stdout is not None and sys.stderr is not None
+
+
+@pytest.mark.parametrize("meddle", ["sys.stderr.close()", "sys.stdout.close()", "sys.stderr = sys.stdout = None"])
+def test_a_model_that_closes_our_streams_leaves_us_our_voice(meddle: str, tmp_path: Path) -> None:
+    """Its second answer is none, and that is said."""
+    (tmp_path / "mutes.py").write_text(
+        f"import sys\ndef model(texts):\n    {meddle}\n    return [[0.5, 0.6]] * len(texts)\n"
+    )
+    command = [sys.executable, "-m", "anchorscope", "explain", "--document", "a great film", "--labels", "no,yes"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
+    done = subprocess.run(
+        [*command, "--model", "mutes:model"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and "sums to 1.1" in done.stderr
 
 
 @pytest.mark.parametrize("timeout", [None, 20.0])

@@ -557,3 +557,39 @@ def test_the_explainer_tries_again_too() -> None:
     flaky = Flaky(0.2, seed=2)
     explainer = Explainer(flaky, retry=Retry(first_wait=0), settings={"min_occurrences": 1, "stop_words": "none"})
     assert explainer.explain(reviews()).finished
+
+
+@pytest.mark.parametrize("told", [-5, 0, "all", 2.5])
+def test_a_number_of_texts_that_is_none_is_refused(told: Any) -> None:
+    """With fewer than no texts a call there would be no end."""
+    model = Scripted(lambda number, texts: None)
+    model.at_once = told  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="The at_once of scripted is how many texts"):
+        RetryingPredictor(model, Retry())
+
+
+def test_an_error_that_asks_for_too_much_or_raises_when_asked() -> None:
+    class Odd(Exception):
+        @property
+        def retry_after(self) -> float:
+            raise ZeroDivisionError
+
+        def __str__(self) -> str:
+            raise ValueError
+
+    assert asked_wait(Odd()) == 0.0 and not is_out_of_memory(Odd())
+    assert asked_wait(RateLimitError(10**400)) == float("inf")
+
+
+def test_labels_that_raise_in_the_middle_are_an_error_of_the_model() -> None:
+    class Lying(Scripted):
+        @property
+        def labels(self) -> Any:  # type: ignore[override]
+            if self.calls:
+                raise ZeroDivisionError("gone")
+            return ("bad", "good")
+
+    predictor = RetryingPredictor(Lying(lambda number, texts: None), Retry())
+    predictor.predict(["text"])
+    with pytest.raises(ModelError, match=r"cannot say any more what its labels are \(ZeroDivisionError: gone"):
+        predictor.predict(["text"])

@@ -127,7 +127,8 @@ def test_texts_that_are_cut_together_are_merged_as_each_by_itself(texts):
 
 
 @pytest.mark.parametrize(
-    "part", [":", "(", "!", "?!", "www.", "http://", "1.", "1", "#", "#1", "@", "a_", "-_", ">", "'"]
+    "part",
+    [":", "(", "!", "?!", "www.", "http://", "1.", "1", "#", "#1", "@", "a_", "-_", ">", "'", "😀\u200d", "🏽", "🇩"],
 )
 def test_time_is_linear(part):
     def seconds(repeats):

@@ -8,8 +8,9 @@ import io
 import lzma
 import tracemalloc
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,9 +102,9 @@ def table(tmp_path: Path) -> Callable[..., Path]:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    def write(**columns: object) -> Path:
+    def write(how: Mapping[str, Any] | None = None, **columns: object) -> Path:
         path = tmp_path / "documents.parquet"
-        parquet.write_table(pyarrow.table(columns), path)
+        parquet.write_table(pyarrow.table(columns), path, **(how or {}))
         return path
 
     return write
@@ -111,18 +112,62 @@ def table(tmp_path: Path) -> Callable[..., Path]:
 
 def test_a_value_that_occurs_a_million_times_is_counted_as_often(table: Callable[..., Path]) -> None:
     """Three hundred times 700,000 bytes in a small file, of which a million is allowed: twenty are never there."""
-    pyarrow = pytest.importorskip("pyarrow")
     path = table(text=["so bad " * 100_000] * 300)
     assert path.stat().st_size < 1 << 17
+    assert memory_of_refusal(path) < 20 << 20
+
+
+def memory_of_refusal(path: Path, **given: Any) -> int:
+    """The bytes that pyarrow needs at once to find out that a file holds more than a million."""
+    pyarrow = pytest.importorskip("pyarrow")
     before = pyarrow.default_memory_pool()
     watched = pyarrow.proxy_memory_pool(before)
     pyarrow.set_memory_pool(watched)
     try:
         with pytest.raises(DocumentsError, match="more than 1,000,000 bytes"):
-            read_files(path, max_unpacked=1_000_000)
+            read_files(path, max_unpacked=1_000_000, **given)
     finally:
         pyarrow.set_memory_pool(before)
-    assert watched.max_memory() < 20 << 20
+    return int(watched.max_memory())
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"data_page_size": 1 << 30},
+        {"use_dictionary": False},
+        {"use_dictionary": False, "data_page_size": 1 << 30},
+        {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"},
+        {"use_dictionary": False, "column_encoding": "DELTA_LENGTH_BYTE_ARRAY"},
+    ],
+    ids=str,
+)
+def test_large_cells_that_differ_are_refused_before_they_fill_the_memory(
+    how: Mapping[str, Any], table: Callable[..., Path]
+) -> None:
+    """Two thousand times 40,000 bytes, which are packed well."""
+    path = table({"compression": "zstd", **how}, text=["x" * 40_000 + f" {number}" for number in range(2000)])
+    assert path.stat().st_size < 1 << 18
+    assert memory_of_refusal(path) < 20 << 20
+
+
+def test_cells_that_begin_as_the_one_before_are_read(table: Callable[..., Path]) -> None:
+    path = table({"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}, text=["a bad film", "a bad day"])
+    assert [document.text for document in read_files(path).documents] == ["a bad film", "a bad day"]
+
+
+def test_labels_of_a_fixed_size_are_refused_before_they_fill_the_memory(table: Callable[..., Path]) -> None:
+    """They are no strings, so they do not stay in their dictionary: two thousand times 40,000 bytes."""
+    pyarrow = pytest.importorskip("pyarrow")
+    path = table(text=["bad"] * 2000, label=pyarrow.array([b"x" * 40_000] * 2000, pyarrow.binary(40_000)))
+    assert path.stat().st_size < 1 << 18
+    assert memory_of_refusal(path, label_column="label") < 20 << 20
+
+
+def test_cells_may_be_written_down_with_much_around_them(table: Callable[..., Path]) -> None:
+    """Of a byte each, the length of a cell takes more than the cell."""
+    path = table({"use_dictionary": False, "compression": None}, text=["a", "b"] * 500_000)
+    assert len(read_files(path, max_unpacked=1_000_000).documents) > 0
 
 
 def test_labels_count_too(table: Callable[..., Path]) -> None:

@@ -19,7 +19,7 @@ from math import exp
 from typing import Any
 
 from anchorscope.asking.answers import shortened
-from anchorscope.errors import InputError, ModelError
+from anchorscope.errors import InputError, ModelError, listed
 from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.text.pairs import is_pair, sides
@@ -103,7 +103,7 @@ class Chat:
     def _no_label(self, said: str, text: str) -> str:
         return (
             f"The model said {shortened(said)} about {shortened(text)}, which is none of the labels "
-            f"({', '.join(self._labels)}); say in --prompt what to answer."
+            f"({listed(self._labels)}); say in --prompt what to answer."
         )
 
 

@@ -8,20 +8,22 @@ import logging
 import os
 import re
 import weakref
+import zlib
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from anchorscope.asking.answers import batches
+from anchorscope.asking.answers import batches, brief, shortened
 from anchorscope.asking.optional import needed
 from anchorscope.errors import AnchorscopeError, InputError, ModelError
 from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.options import ModelOptions
-from anchorscope.predictors.remote.connection import Connection
+from anchorscope.predictors.remote.connection import Answer, Connection, UnreadableAnswer
 from anchorscope.predictors.remote.forms import Form, make_form
+from anchorscope.predictors.remote.key import Key
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.predictors.remote.refusals import RemoteFailure, TooLarge, checked_answer, other_schema
 from anchorscope.predictors.remote.traffic import Traffic, close_all
@@ -57,7 +59,13 @@ class RemoteModel:
     is_remote = True
 
     def __init__(self, url: str, form: Form, options: RemoteOptions) -> None:
-        needed("httpx", "http", "a model behind HTTP")
+        httpx = needed("httpx", "http", "a model behind HTTP")
+        try:
+            httpx.URL(url)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise InputError(
+                f"{shortened(url)} is no address ({error}); write it as in http://localhost:8080/predict."
+            ) from error
         logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every request
         self.where = url.partition("?")[0]
         self.form = form
@@ -94,30 +102,28 @@ class RemoteModel:
 
     async def _send(self, texts: Sequence[str], task: int) -> list[Any]:
         """One request and its rows."""
-        import httpx
-
-        secret = os.environ.get(self._options.key_variable)
+        key = Key.from_environment(self._options)
         body = self.form.body(texts)
         is_text = isinstance(body, str)
         written = body if is_text else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         kind = "text/plain; charset=utf-8" if is_text else "application/json"
+        client = self._clients.get(task) or self._connected(task, key)
         try:
-            client = self._clients.get(task) or self._connected(task, secret)
             asked = client.post(written.encode("utf-8", "replace"), kind)
-            response = await asyncio.wait_for(asked, self._options.timeout)
+            answer = await asyncio.wait_for(asked, self._options.timeout)
         except asyncio.TimeoutError:
             raise RemoteFailure(f"no answer within {self._options.timeout:g} seconds") from None
-        except httpx.TransportError as error:
-            raise self._failure(error) from None  # what it holds may hold the key
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise ModelError(f"{self.where} is no address of a model ({error}); check it.") from None
-        return self._read(response, texts, secret)
+        except UnreadableAnswer as error:
+            raise ModelError(f"An answer of {self.where} {error}; is this the address of the API?") from None
+        except zlib.error as error:
+            raise RemoteFailure(f"the answer cannot be unpacked ({error})") from None
+        except Exception as error:
+            raise self._failure(error, key) from None  # what it holds may hold the key
+        return self._read(answer, texts, key)
 
-    def _read(self, response: Any, texts: Sequence[str], secret: str | None) -> list[Any]:
+    def _read(self, came: Answer, texts: Sequence[str], key: Key) -> list[Any]:
         try:
-            answer = checked_answer(
-                response.status_code, response.headers, response.content, self.where, secret, self._options.key_variable
-            )
+            answer = checked_answer(came, self.where, key)
         except TooLarge:
             if len(texts) > 1:
                 self._texts_a_request = max(1, min(self._texts_a_request, len(texts) // 2))
@@ -128,41 +134,49 @@ class RemoteModel:
         except AnchorscopeError:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
-            raise other_schema(answer, self.form.expected, self.where, secret) from None
+            raise other_schema(answer, self.form.expected, self.where, key) from None
         self._has_answered = True
         return rows
 
-    def _failure(self, error: Exception) -> Exception:
+    def _failure(self, error: Exception, key: Key) -> Exception:
         """A connection that failed: the address is wrong if none ever was made."""
         import httpx
 
-        told = f"{type(error).__name__} {error}".strip()
-        if isinstance(error, httpx.ConnectError) and not self._has_answered:
+        told = key.masked(brief(error))
+        if isinstance(error, httpx.LocalProtocolError):
+            return ModelError(
+                f"What {self.where} is asked cannot be sent ({told}); is --key-header the name of a header for keys?"
+            )
+        is_of_connection = not isinstance(error, httpx.TransportError) or isinstance(error, httpx.ConnectError)
+        if is_of_connection and not self._has_answered:
             return ModelError(
                 f"{self.where} cannot be reached ({told}); is the server running, and are host, port and certificate "
                 "right?"
             )
         return RemoteFailure(f"the connection failed ({told})")
 
-    def _connected(self, task: int, secret: str | None) -> Any:
+    def _connected(self, task: int, key: Key) -> Any:
         """A connection with the key in its headers.
 
         Each task has its own: a pool of many looks at all of them for every request.
         """
         import httpx
 
-        if self._certificates is None:
-            self._certificates = httpx.create_ssl_context()
-        headers = {}
-        if secret:
-            name = self._options.key_header
-            headers[name] = f"Bearer {secret}" if name.lower() == "authorization" else secret
         try:
-            client = Connection(self._url, headers, self._certificates)
-        except (UnicodeError, ValueError):
+            if self._certificates is None:
+                self._certificates = httpx.create_ssl_context()
+        except OSError as error:
+            named = [f"{name}={os.environ[name]}" for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if name in os.environ]
             raise ModelError(
-                f"The key in the environment variable {self._options.key_variable} cannot be sent in a header; "
-                "are there characters in it that are no part of it?"
+                f"The certificates that the environment names ({shortened(' '.join(named))}) cannot be read "
+                f"({brief(error)}); name others there, or none."
+            ) from None
+        try:
+            client = Connection(self._url, key.headers, self._certificates)
+        except (ValueError, ImportError, httpx.InvalidURL) as error:
+            raise ModelError(
+                "The proxy that the environment names (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) cannot be used "
+                f"({brief(error)}); name another there, or none."
             ) from None
         if not self._clients:
             weakref.finalize(self, close_all, self._clients)
@@ -170,15 +184,21 @@ class RemoteModel:
         return client
 
 
+MOST_TOKENS = 10**9
+"""Tokens of one answer: a server that tells of more cannot be believed."""
+
+
 def tokens_told(answer: Any) -> int:
     """The tokens that an answer says it took, where it says so as OpenAI does.
 
     >>> tokens_told({"usage": {"total_tokens": 20}}), tokens_told([{"label": "good"}])
     (20, 0)
+    >>> tokens_told({"usage": {"total_tokens": 10**4200}})
+    0
     """
     usage = answer.get("usage") if isinstance(answer, dict) else None
     told = usage.get("total_tokens") if isinstance(usage, dict) else None
-    return told if isinstance(told, int) and told > 0 else 0
+    return told if isinstance(told, int) and 0 < told <= MOST_TOKENS else 0
 
 
 def checked_url(url: str) -> str:
@@ -189,7 +209,13 @@ def checked_url(url: str) -> str:
     anchorscope.errors.InputError: The address of a model is written down with the run, and this one holds a password; \
 put it into the environment: ANCHORSCOPE_KEY=… (--key-variable, --key-header).
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - looked at when it is asked for
+    except ValueError as error:
+        raise InputError(
+            f"{shortened(url)} is no address ({error}); write it as in http://localhost:8080/predict."
+        ) from error
     held = "a password" if parts.username or parts.password else None
     for name, _ in parse_qsl(parts.query):
         held = f"the key {name!r}" if SECRET.search(name) else held
@@ -199,5 +225,5 @@ put it into the environment: ANCHORSCOPE_KEY=… (--key-variable, --key-header).
             "put it into the environment: ANCHORSCOPE_KEY=… (--key-variable, --key-header)."
         )
     if not parts.hostname:
-        raise InputError(f"{url!r} names no host; write it as in http://localhost:8080/predict.")
+        raise InputError(f"{shortened(url)} names no host; write it as in http://localhost:8080/predict.")
     return url

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 
-from anchorscope.errors import InputError
+from anchorscope.errors import InputError, in_a_line
 
 KEY_VARIABLE = "ANCHORSCOPE_KEY"
 """The environment variable in which a key is looked for, unless another is named."""
+
+OF_THE_REQUEST = ("host", "connection", "content-length", "content-type", "transfer-encoding")
+"""Headers that say how a request is to be read: none of them can hold a key."""
 
 CONCURRENCY = 8
 TIMEOUT = 60.0
@@ -49,6 +53,14 @@ class RemoteOptions:
             number = getattr(self, name)
             if number is not None and (not isinstance(number, int) or number < 1):
                 raise InputError(f"{name} must be a whole number of at least 1, not {number!r}.")
+
+        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", self.key_header):
+            raise InputError(
+                f"--key-header {in_a_line(self.key_header)} is no name of a header; write it as in --key-header "
+                "X-API-Key."
+            )
+        if self.key_header.lower() in OF_THE_REQUEST:
+            raise InputError(f"The header {self.key_header} says something else; name another with --key-header.")
 
     def refuse_unread(self, read: tuple[str, ...], form: str) -> None:
         """Refuse an option that a form has no use for."""

@@ -15,6 +15,8 @@ import json
 from typing import Any
 
 from anchorscope.errors import ModelError
+from anchorscope.predictors.remote.connection import Answer
+from anchorscope.predictors.remote.key import Key
 
 QUOTED = 120
 """Characters of an answer that a sentence quotes."""
@@ -36,32 +38,38 @@ class TooLarge(RemoteFailure):
     """A request that holds too much at once."""
 
 
-def checked_answer(status: int, headers: Any, content: bytes, where: str, secret: str | None, variable: str) -> Any:
+def checked_answer(answer: Answer, where: str, key: Key) -> Any:
     """The JSON of an answer, or an error: a RemoteFailure where it is worth another try."""
-    said = quoted(content, secret)
+    status = answer.status
+    content = key.masked_answer(answer.content)
+    if status < 300:
+        return _read_json(content, where, key)
+    said = quoted(content, key)
     if status in (401, 403):
-        held = "is refused" if secret else "is missing"
+        held = "is refused" if key else "is missing"
         raise ModelError(
-            f"{where} lets nobody in without a key ({status}), and the one in the environment variable {variable} "
+            f"{where} lets nobody in without a key ({status}), and the one in the environment variable {key.variable} "
             f"{held}: {said}; put a valid key there, or name another variable with --key-variable."
         )
-    if status in (404, 405) or 300 <= status < 400:
-        moved = f" (it points to {headers['location']})" if "location" in headers else ""
+    if status in (404, 405) or status < 400:
+        location = answer.headers.get("location", "")
+        moved = f" (it points to {quoted(location.encode(), key)})" if location else ""
         raise ModelError(
             f"There is no model at {where} ({status}){moved}: {said}; check the address, to its last part."
         )
     if status == 413:
         raise TooLarge("413: the request is too large")
     if status in (408, 425, 429) or status >= 500:
-        wait = _seconds(headers.get("retry-after"))
+        wait = _seconds(answer.headers.get("retry-after"))
         raise RemoteFailure(f"status {status}: {said}", wait, slow_down=status == 429 or wait is not None)
-    if status >= 400:
-        raise ModelError(
-            f"{where} refuses the request ({status}): {said}; compare the form with what the server expects."
-        )
+    raise ModelError(f"{where} refuses the request ({status}): {said}; compare the form with what the server expects.")
+
+
+def _read_json(content: bytes, where: str, key: Key) -> Any:
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
+        said = quoted(content, key)
         if content.lstrip()[:1] == b"<":
             raise ModelError(
                 f"{where} answered a page of HTML instead of JSON: {said}; is this the address of the API?"
@@ -69,17 +77,19 @@ def checked_answer(status: int, headers: Any, content: bytes, where: str, secret
         raise RemoteFailure(f"the answer is no JSON, or was cut off: {said}") from error
 
 
-def other_schema(answer: Any, expected: str, where: str, secret: str | None) -> ModelError:
+def other_schema(answer: Any, expected: str, where: str, key: Key) -> ModelError:
     """An answer that does not look as it should."""
-    came = quoted(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"), secret)
+    came = quoted(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"), key)
     return ModelError(f"{where} answered {came}; expected {expected}: choose the --api or the --answer that fits.")
 
 
-def quoted(content: bytes, secret: str | None) -> str:
-    """The beginning of an answer, in quotes; a key that the server repeats is not."""
-    text = " ".join(content[: 20 * QUOTED].decode("utf-8", "replace").split())
-    if secret:
-        text = text.replace(secret, "***")
+def quoted(content: bytes, key: Key) -> str:
+    """The beginning of an answer, in quotes; a key that the server repeats is not.
+
+    The key is masked before anything is cut off: half a key would not be found any more.
+    """
+    text = key.masked(content.decode("utf-8", "replace"))
+    text = " ".join(text[: 20 * QUOTED].split())
     return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}…")
 
 

@@ -33,6 +33,9 @@ def read_template(text: str) -> Any:
     """The JSON of a request with its hole."""
     try:
         template = json.loads(text)
+        filled(template, [ONE])
+    except RecursionError as error:
+        raise InputError("--request holds lists in lists in lists …: write what the server expects.") from error
     except ValueError as error:
         raise InputError(
             f'--request is no JSON ({error}); write it as in --request \'{{"inputs": "{{texts}}"}}\'.'
