@@ -91,7 +91,7 @@ def test_a_list_ends_where_the_evidence_ends() -> None:
         )
     }
     texts = labels_of(html(shown, level=0.9))
-    places = [texts.index(text) for text in ("x", f"{NOT_TOLD_APART}:", "y", "against a:", "z")]
+    places = [texts.index(text) for text in ("x", f"{NOT_TOLD_APART} so far:", "y", "against a:", "z")]
     assert places == sorted(places)
     none = {"a": Explanation("a", 9, 9, None, 0, False, 0.4, (term("y", 1.0, driver=False),), (), "nothing told apart")}
     assert "nothing told apart" in labels_of(html(none, level=0.9)) and "y" not in labels_of(html(none, level=0.9))
@@ -179,7 +179,7 @@ def test_pictures_of_any_words(tmp_path: Path, ending: str) -> None:
     figure = plot(nasty(), title="$x <b>")
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()][3] == r"a\$b"
     told = [text.get_text().strip() for text in figure.axes[0].texts]
-    assert told == [NOT_TOLD_APART, f"against {NASTY[0]}"]
+    assert told == [f"{NOT_TOLD_APART} so far", f"against {NASTY[0]}"]
     figure.savefig(path)
     drawn = path.read_bytes()
     assert len(drawn) > 2000 and (ending == "png" or b"<script" not in drawn)

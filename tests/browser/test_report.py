@@ -74,7 +74,7 @@ def test_a_line_divides_drivers_from_the_rest(open_page: Any, report: tuple[str,
     url, result = report
     watched = open_page(url + "#words?k=200")
     dividers = watched.page.locator(".divider:visible").all_inner_texts()
-    assert dividers.count("not told apart from other words at this budget") == 2
+    assert dividers.count("not told apart from other words so far") == 2
     for number, (name, explanation) in enumerate(result.explanations.items()):
         bold = shown(watched, number, "drivers")
         assert bold[: len(explanation.drivers)] == [term.written for term in explanation.drivers]

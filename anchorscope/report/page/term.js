@@ -99,7 +99,7 @@ function whereItStands(label, index) {
   const { rank, score, low, high, driver, tested, occurrences, anchors } = entry;
   const place = against
     ? [`Rank ${rank} against `, bdi(name), ": a driver against it"]
-    : [`Rank ${rank} for `, bdi(name), driver ? ": a driver" : `: ${NOT_TOLD_APART}`];
+    : [`Rank ${rank} for `, bdi(name), driver ? ": a driver" : `: ${notToldApart(label, [entry])}`];
   const span = low === null || high === null || low === high ? "" : `, interval ${number(low)} to ${number(high)}`;
   const found = anchors === null ? "" : `, an anchor in ${whole(anchors)} of them`;
   return [...place, `. Score ${number(score)}${span}; tested in ${whole(tested)} of ${whole(occurrences)}${found}.`];

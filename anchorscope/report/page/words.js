@@ -23,7 +23,13 @@ function wordsView(main) {
 
 const shownTerms = () => Math.max(1, Math.min(200, Number(state().k) || settings().top_k));
 
-const NOT_TOLD_APART = "not told apart from other words at this budget";
+/** What the line says under which no term is a driver. */
+function notToldApart(label, below) {
+  const { asked, documents } = page.data.about.labels[label];
+  if (asked < documents) return "not told apart from other words at this budget";
+  const isAll = below.every((entry) => entry.tested >= entry.occurrences);
+  return `not told apart from other words${isAll ? ", though everything is tested" : " so far"}`;
+}
 
 function wordsTools(k) {
   return el(
@@ -113,9 +119,9 @@ function panel(label, mirrored) {
       el("span", { class: "counts", title: valueAt(names, countsName()) }, countsName()),
     ),
     list("drivers"),
-    el("p", { class: "divider", title: valueAt(names, "driver"), hidden: true }, NOT_TOLD_APART),
+    el("p", { class: "divider to-below", title: valueAt(names, "driver"), hidden: true }),
     list("below"),
-    el("p", { class: "divider", hidden: true }, "against ", bdi(label.name)),
+    el("p", { class: "divider to-against", hidden: true }, "against ", bdi(label.name)),
     list("against"),
     el("p", { class: "hiding quiet", hidden: true }),
     el("p", { class: "empty", hidden: true }),
@@ -142,8 +148,9 @@ function updateWords() {
     for (const part of PARTS) {
       const container = section.querySelector(`.rows.${part}`);
       updateRows(container, part, list[part], label, isOwn ? widest(rows) : shared, unit);
-      const divider = container.previousElementSibling;
-      if (divider.classList.contains("divider")) divider.hidden = !list[part].length;
+      const divider = section.querySelector(`.divider.to-${part}`);
+      if (divider) divider.hidden = !list[part].length;
+      if (part === "below") setText(divider, notToldApart(label, list.below));
     }
   }
 }
@@ -164,6 +171,8 @@ function updateHeads(section, label, list, rows, unit) {
   setText(heads.querySelector(".score"), unit ? `score ×10${superscript(unit)}` : "score");
   setText(heads.querySelector(".member"), rows.some((entry) => typeof entry.membership === "number") ? "member" : "");
   heads.hidden = !rows.length;
+  const first = PARTS.find((part) => list[part].length) ?? "drivers";
+  section.querySelector(`.rows.${first}`).before(heads); // right above the first row
 }
 
 /** Documents, robust ones, and how sure the list is: of another aggregation than the run's own, its regret alone. */
@@ -174,6 +183,7 @@ function standingText(number) {
   const documents = plural(label.documents, "document");
   const said = [label.asked < label.documents ? `≈ ${documents} (asked: ${whole(label.asked)})` : documents];
   if (label.robust !== null && label.robust_of) said.push(robustText(label));
+  if (!label.asked) return said.join(" · "); // no document, so nothing that could be sure
   if (typeof regret === "number") said.push(`regret ${(Math.max(0, regret) * 100).toFixed(1)}%`);
   if (isOwn) said.push(label.settled ? "settled" : "not settled");
   return said.join(" · ");
