@@ -152,7 +152,7 @@ def test_the_names_of_the_columns_stand_right_above_the_first_row() -> None:
 
 
 def test_small_scores_beside_a_large_one_keep_two_digits() -> None:
-    """Three digits of 1234 take no point; 0.0416 takes three places, and what has no room for them is a power of ten."""
+    """Three digits of 1234 take no point; 0.0416 takes three places; what has no room is a power of ten."""
     words = [term(f"w{i}", score, reach=score / 2) for i, score in enumerate((1234.4, 9.06, 0.0416, 0.00000312))]
     rows = explanations_table({"a": explanation("a", *words)}, 80).plain.splitlines()[2:]
     assert [row.split()[-3:-1] for row in rows] == [

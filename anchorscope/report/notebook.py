@@ -233,8 +233,8 @@ def _whisker(term: Term, colour: str, scale: float) -> str:
     low, high = sorted(max(0.0, min(1.0, sign * end / scale)) for end in term.interval)
     return (
         f'<div style="position:absolute;top:3px;height:6px;{side}:{low:.1%};width:{high - low:.1%};'
-        f"box-sizing:border-box;border:solid {colour};border-width:0 1.5px;background:linear-gradient({colour},{colour}) center/100% 1.5px "
-        f'no-repeat"></div>'
+        f"box-sizing:border-box;border:solid {colour};border-width:0 1.5px;"
+        f'background:linear-gradient({colour},{colour}) center/100% 1.5px no-repeat"></div>'
     )
 
 

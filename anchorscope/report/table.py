@@ -279,9 +279,8 @@ def _term_line(row: Row, layout: Layout, scale: Scale, colour: str, *, against: 
     if layout.moves:
         line.append(*_arrow(0 if against else scale.move(term)))
     line.append("  " + fit(safe(term.written), layout.term) + "  ", "bold" if term.driver else "")
-    line.append(
-        bar((-term.score if against else term.score) / scale.full, layout.bar), colour if term.driver else "dim"
-    )
+    size = -term.score if against else term.score
+    line.append(bar(size / scale.full, layout.bar), colour if term.driver else "dim")
     line.append(" " + _figure(term.score, decimals).rjust(SCORE))
     if layout.shows_intervals:
         line.append("  " + _interval(term, decimals).rjust(INTERVAL), "dim")
