@@ -16,7 +16,7 @@ from runs import finish, make_run
 from anchorscope.errors import InputError
 from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report.lists import NOT_TOLD_APART
-from anchorscope.report.notebook import html, watch
+from anchorscope.report.notebook import COLOURS, html, watch
 from anchorscope.report.plot import plot
 from anchorscope.types import Explanation, Snapshot, Term
 
@@ -112,6 +112,19 @@ def styles_of(page: str) -> dict[str, str]:
     """The style of each word of a document, up to its legend."""
     drawn = re.findall(r'<span style="border-radius:3px;([^"]*)" title="([^"]*)">([^<]*)</span>', page)
     return {word: style for style, _, word in drawn}
+
+
+def test_a_word_that_does_nothing_is_plain_and_not_hatched() -> None:
+    """A score without noise is sure of its 0."""
+    page = document(LocalWord("great", (4, 9), 0.0, 0.0), LocalWord("film", (10, 14), 0.2, 0.0))
+    assert styles_of(page)["great"] == "" and 'title="effect +0.000"' in page and "told apart" not in page
+
+
+def test_what_speaks_against_a_label_has_the_colour_of_the_other_and_starts_from_the_other_side() -> None:
+    against = Explanation("a", 9, 9, None, 0, True, 0.0, (), (term("z", -1.0),))
+    of_two = html({"a": against, "b": Explanation("b", 9, 9, None, 0, True, 0.0, ())}, level=0.9)
+    assert f"inset:0 0 0 auto;width:50.0%;background:{COLOURS[1]}" in of_two
+    assert f"background:{COLOURS[1]}" not in html({"a": against}, level=0.9)
 
 
 def test_a_document_is_shaded_by_the_effects_of_its_words() -> None:

@@ -110,6 +110,8 @@ def _effect_style(word: LocalWord, reach: float) -> tuple[str, str]:
         return "", "not tested"
     off = f" ± {DEVIATIONS * word.deviation:.3f}" if word.deviation != 0 else ""
     told = f"effect {word.effect:+.3f}{off.replace('nan', 'unknown')}"
+    if word.effect == 0 and word.deviation == 0:
+        return "", told
     if not is_told_apart(word):
         return _HATCHED, f"{told}, not told apart from 0"
     colour, line = (_FOR, "-2px") if word.effect > 0 else (_AGAINST, "2px")
@@ -127,10 +129,11 @@ def _document_legend(explanation: LocalExplanation) -> str:
     if not score_is_graded(explanation.score):
         return f'<div style="{_QUIET}">Shaded: anchors. With one kept and others replaced, the prediction stays.</div>'
     label = _text(explanation.label)
+    hatched = any(_effect_style(word, 1.0)[0] == _HATCHED for word in explanation.words)
     swatches = (
         f'<span style="background:rgba({_FOR},.5);box-shadow:inset 0 -2px rgba({_FOR},.8)">for {label}</span> '
         f'<span style="background:rgba({_AGAINST},.5);box-shadow:inset 0 2px rgba({_AGAINST},.8)">against it</span> '
-        f'<span style="{_HATCHED}">not told apart from 0</span>'
+        + (f'<span style="{_HATCHED}">not told apart from 0</span>' if hatched else "")
     )
     return f'<div style="font-size:90%">{swatches}</div>'
 

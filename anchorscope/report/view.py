@@ -38,6 +38,7 @@ from anchorscope.report.texts import cards, documents
 from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.forecasts import LEVEL
+from anchorscope.scoring.tally import VALUE_UNIT
 from anchorscope.settings import Settings
 from anchorscope.text.words import function_words
 from anchorscope.types import Cost, Snapshot
@@ -202,7 +203,7 @@ def _labels(kept: Kept) -> list[dict[str, Any]]:
 def _terms(kept: Kept) -> dict[str, Any]:
     """The chosen terms as columns; totals are over all candidates, chosen or not.
 
-    ``written`` is how a term is written, where that is not the term itself.
+    ``written`` is how a term is written, where that is not the term itself; ``effects`` are summed over its tests.
     """
     chosen = kept.chosen
     tally = kept.tally
@@ -210,6 +211,7 @@ def _terms(kept: Kept) -> dict[str, Any]:
     columns = [
         {
             **{name: getattr(tally, name)[label, chosen].tolist() for name in COUNTS},
+            **({"effects": _short(tally.values[label, chosen] * VALUE_UNIT)} if kept.score.is_graded else {}),
             "scores": {name: _short(of_all[label]) for name, of_all in scores.items()},
         }
         for label in range(len(kept.run.labels))

@@ -31,6 +31,24 @@ function notToldApart(label, below) {
   return `not told apart from other words${isAll ? ", though everything is tested" : " so far"}`;
 }
 
+const allLists = () =>
+  new Map(explained().map(({ number }) => [number, viewed(listsOf(aggregation(), number, shownTerms()))]));
+const rowsIn = (lists) => PARTS.flatMap((part) => lists[part]);
+
+const FAR_APART = 5;
+
+/** Whether each class has a scale of its own: as the address says, or else where one scale would make the bars of a
+ * class a fifth of another's, or less. */
+function hasOwnScales(lists) {
+  const { scale } = state();
+  if (scale) return scale === "own";
+  const longest = [...lists.values()]
+    .map(rowsIn)
+    .filter((rows) => rows.length)
+    .map((rows) => Math.max(...rows.map((entry) => Math.abs(entry.score))));
+  return longest.length > 1 && Math.max(...longest) > FAR_APART * Math.min(...longest);
+}
+
 function wordsTools(k) {
   return el(
     "div",
@@ -59,12 +77,12 @@ function wordsTools(k) {
     ),
     select(
       "Scale",
-      state().scale ?? "same",
+      hasOwnScales(allLists()) ? "own" : "same",
       [
         ["same", "the same"],
         ["own", "each its own"],
       ],
-      (scale) => adjust({ scale: scale === "own" ? scale : null }),
+      (scale) => adjust({ scale }),
     ),
     el("span", { class: "grow" }),
     downloads("words", () =>
@@ -84,11 +102,18 @@ function legend() {
   return el(
     "dl",
     { class: "legend names" },
-    Object.entries(names).map(([name, told]) => [el("dt", {}, name), el("dd", {}, name === "score" && !isOwn ? (help ?? told) : told)]),
+    Object.entries(names).map(([name, told]) => [
+      el("dt", {}, name),
+      el("dd", {}, name === "score" && !isOwn ? (help ?? told) : name === "member" ? told + ofTheRun() : told),
+    ]),
     el("dt", {}, "bar, whiskers"),
-    el("dd", {}, state().scale === "own" ? "score and interval; each class has its own scale" : "score and interval"),
+    el("dd", { id: "scales" }),
   );
 }
+
+/** Memberships are of the run's own list, however many terms are looked at. */
+const ofTheRun = () =>
+  shownTerms() === settings().top_k ? "" : `: the list that the run was made for; ${shownTerms()} are looked at here`;
 
 function panel(label, mirrored) {
   const list = (part) => el("ol", { class: `rows ${part}`, on: { keydown: walk } });
@@ -130,17 +155,18 @@ function panel(label, mirrored) {
 
 /** Bring the panels up to date. */
 function updateWords() {
-  const lists = new Map(explained().map(({ number }) => [number, viewed(listsOf(aggregation(), number, shownTerms()))]));
-  const rowsIn = (list) => PARTS.flatMap((part) => list[part]);
+  const lists = allLists();
+  const isOwn = hasOwnScales(lists);
   const all = [...lists.values()].flatMap(rowsIn);
   const [shared, units] = [widest(all), unitOf(all.map((entry) => entry.score))];
+  const told = `score and interval${isOwn ? "; each class has its own scale" : ""}; against a class, from the other side`;
+  setText(document.getElementById("scales"), told);
   const longest = Math.max(0, ...all.map((entry) => [...entry.written].length));
   for (const section of document.querySelectorAll(".panel")) {
     const label = Number(section.dataset.label);
     const list = lists.get(label);
     if (!list) continue;
     const rows = rowsIn(list);
-    const isOwn = state().scale === "own";
     const unit = isOwn ? unitOf(rows.map((entry) => entry.score)) : units;
     section.classList.toggle("still", !isRunning());
     section.style.setProperty("--longest", Math.max(6, Math.min(17, longest)));
