@@ -221,9 +221,18 @@ def _terms(kept: Kept) -> dict[str, Any]:
         "term": [_cut(term) for term, _ in spelled],
         "written": [None if written == term else _cut(written) for term, written in spelled],
         "n_terms": len(kept.run.terms),
-        "aggregations": [{"name": one.name, "help": one.help, "graded": one.is_graded} for one in kept.aggregations],
+        "aggregations": [
+            {"name": one.name, "help": one.help, "graded": one.is_graded, "sum": _is_sum(one)}
+            for one in kept.aggregations
+        ],
         "labels": columns,
     }
+
+
+def _is_sum(one: Aggregation) -> bool:
+    """Whether its scores are sums of values, and nothing is made of these."""
+    sums = one.additive
+    return sums is not None and sums.quantity == "values" and sums.scores is None and sums.shown is None
 
 
 def _standings(kept: Kept) -> dict[str, list[dict[str, Any] | None]]:

@@ -113,7 +113,7 @@ function whereItStands(label, index) {
 function howItFollows(label, { number: index, score, tested, occurrences }) {
   const { effects } = page.data.terms.labels[label];
   const { surrogate, weight, strategy } = settings();
-  if (!effects || !tested || aggregation() !== "total" || weight !== "equal" || strategy !== "race") return "";
+  if (!effects || !tested || !aggregationNamed(aggregation()).sum || weight !== "equal" || strategy !== "race") return "";
   const { asked, documents } = page.data.about.labels[label];
   const mean = effects[index] / tested;
   const found = `${tested === 1 ? "Its one test found an effect" : `Its ${whole(tested)} tests found a mean effect`} of ${signed(mean, 3)}`;
