@@ -216,7 +216,8 @@ class Measurements:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a computation took; ``predictor_tokens`` are those that a server told. Costs add up."""
+    """What a computation took; ``predictor_tokens`` are those that a server told, ``kept_answers`` are answers of the
+    model that were known from before, so that nothing was asked. Costs add up."""
 
     seconds: float = 0.0
     documents: int = 0
@@ -226,6 +227,7 @@ class Cost:
     predictor_texts: int = 0
     perturbator_passes: int = 0
     predictor_tokens: int = 0
+    kept_answers: int = 0
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
