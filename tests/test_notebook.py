@@ -77,6 +77,23 @@ def test_a_result_and_a_snapshot_show_the_same() -> None:
     assert last["yes"].terms and all(term.written in last._repr_html_() for term in last["yes"].terms)
 
 
+def test_a_label_by_itself_is_drawn_as_its_table_and_printed_in_a_line() -> None:
+    one = Explanation(
+        "a", 9, 9, None, 0, True, 0.0, (term("x\x1b", 2.0), term("y", 1.0, driver=False)), (term("z", -1.0),)
+    )
+    page = Tags()
+    page.feed(one._repr_html_())
+    assert "table" in page.tags and {"a", "y", "z"} <= {*page.texts} and "Whiskers: intervals." in " ".join(page.texts)
+    assert repr(one) == "<Explanation of 'a': terms 'x\\x1b' 2, 'y' 1; against 'z' -1>"
+    many = replace(one, terms=tuple(term(f"w{i}", 9.0 - i) for i in range(9)), against=(), note="Few.")
+    assert repr(many).endswith("'w7' 2 and 1 more; Few.>")
+
+
+def test_a_term_is_printed_in_a_line() -> None:
+    assert repr(replace(term("y", 1.0), tested=3, occurrences=1262)).startswith("<Term 'y': score 1 (")
+    assert repr(replace(term("y", 1.0), tested=3, occurrences=1262)).endswith("), driver, tested 3 of 1,262>")
+
+
 def labels_of(rows: str) -> list[str]:
     page = Tags()
     page.feed(rows)

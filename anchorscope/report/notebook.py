@@ -40,14 +40,14 @@ _HATCHED = "background:repeating-linear-gradient(135deg,rgba(128,128,128,.4) 0 1
 def html(
     explanations: Mapping[str, Explanation],
     *,
-    level: float,
+    level: float | None = None,
     hide_function_words: bool = False,
     documents: Mapping[str, Any] | None = None,
 ) -> str:
     """The labels side by side, where there is room: ranked bars with whiskers at the level of the intervals.
 
     Function words can be hidden: no score and no rank changes, and a line names them. ``documents`` are those of the
-    result, whose words the model may not have seen.
+    result, whose words the model may not have seen. A label by itself does not know its ``level``.
     """
     hide = function_words() if hide_function_words else NOTHING_HIDDEN
     terms = [term for explanation in explanations.values() for _, term in listed(explanation, hide).rows]
@@ -71,11 +71,12 @@ def _unseen(documents: Mapping[str, Any]) -> str:
     return f'<div style="{_QUIET}">{escape(told)}</div>' if told else ""
 
 
-def _legend(terms: Sequence[Term], level: float) -> str:
+def _legend(terms: Sequence[Term], level: float | None) -> str:
     """What the bars, whiskers and columns say."""
     told = []
     if any(_is_open(term) for term in terms):
-        told.append(f"Whiskers: {level:.0%} intervals." if level < 1 else "Whiskers: what the score can still become.")
+        intervals = "intervals" if level is None else f"{level:.0%} intervals"
+        told.append("Whiskers: what the score can still become." if level == 1 else f"Whiskers: {intervals}.")
     if any(term.membership is not None for term in terms):
         told.append("Member: the probability of being among the top terms.")
     return f'<div style="{_QUIET}">{" ".join(told)}</div>' if told else ""
