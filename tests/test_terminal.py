@@ -383,6 +383,12 @@ def test_markdown_has_the_line_and_the_list_against() -> None:
     ]
 
 
+def test_markdown_has_one_line_though_a_word_below_it_scores_more_than_a_driver() -> None:
+    shown = explanation("a", term("x", 3.0), term("y", 2.0, driver=False), term("z", 1.0))
+    cells = [line.split(" | ")[2] for line in flat.to_markdown({"a": shown}).splitlines()[2:]]
+    assert cells == ["x", "z", f"*{NOT_TOLD_APART} so far*", "y"]
+
+
 def test_markdown_has_the_note_of_a_race_without_drivers() -> None:
     none = explanation("ham", term("x", 1.0, driver=False), regret=0.2, note="No word | is told apart.")
     assert flat.to_markdown({"ham": none}).splitlines()[2:] == [

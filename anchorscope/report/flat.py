@@ -50,7 +50,7 @@ def _markdown_lines(explanations: Mapping[str, Explanation], names: Sequence[str
         yield _divider(label, explanation.note, names)
     below = not_told_apart(explanation)
     part = "drivers"
-    for row in rows(explanations):
+    for row in sorted(rows(explanations), key=lambda row: (row["side"] == "against", not row["driver"])):
         if row["side"] == "for" and not has_list(explanation):
             continue
         now = f"against {label}" if row["side"] == "against" else "drivers" if row["driver"] else below
