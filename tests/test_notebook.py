@@ -16,7 +16,7 @@ from runs import finish, make_run
 from anchorscope.errors import InputError
 from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report.lists import NOT_TOLD_APART
-from anchorscope.report.notebook import html, watch
+from anchorscope.report.notebook import COLOURS, html, watch
 from anchorscope.report.plot import plot
 from anchorscope.types import Explanation, Snapshot, Term
 
@@ -77,6 +77,23 @@ def test_a_result_and_a_snapshot_show_the_same() -> None:
     assert last["yes"].terms and all(term.written in last._repr_html_() for term in last["yes"].terms)
 
 
+def test_a_label_by_itself_is_drawn_as_its_table_and_printed_in_a_line() -> None:
+    one = Explanation(
+        "a", 9, 9, None, 0, True, 0.0, (term("x\x1b", 2.0), term("y", 1.0, driver=False)), (term("z", -1.0),)
+    )
+    page = Tags()
+    page.feed(one._repr_html_())
+    assert "table" in page.tags and {"a", "y", "z"} <= {*page.texts} and "Whiskers: intervals." in " ".join(page.texts)
+    assert repr(one) == "<Explanation of 'a': terms 'x\\x1b' 2, 'y' 1; against 'z' -1>"
+    many = replace(one, terms=tuple(term(f"w{i}", 9.0 - i) for i in range(9)), against=(), note="Few.")
+    assert repr(many).endswith("'w7' 2 and 1 more; Few.>")
+
+
+def test_a_term_is_printed_in_a_line() -> None:
+    assert repr(replace(term("y", 1.0), tested=3, occurrences=1262)).startswith("<Term 'y': score 1 (")
+    assert repr(replace(term("y", 1.0), tested=3, occurrences=1262)).endswith("), driver, tested 3 of 1,262>")
+
+
 def labels_of(rows: str) -> list[str]:
     page = Tags()
     page.feed(rows)
@@ -91,7 +108,7 @@ def test_a_list_ends_where_the_evidence_ends() -> None:
         )
     }
     texts = labels_of(html(shown, level=0.9))
-    places = [texts.index(text) for text in ("x", f"{NOT_TOLD_APART}:", "y", "against a:", "z")]
+    places = [texts.index(text) for text in ("x", f"{NOT_TOLD_APART} so far:", "y", "against a:", "z")]
     assert places == sorted(places)
     none = {"a": Explanation("a", 9, 9, None, 0, False, 0.4, (term("y", 1.0, driver=False),), (), "nothing told apart")}
     assert "nothing told apart" in labels_of(html(none, level=0.9)) and "y" not in labels_of(html(none, level=0.9))
@@ -112,6 +129,19 @@ def styles_of(page: str) -> dict[str, str]:
     """The style of each word of a document, up to its legend."""
     drawn = re.findall(r'<span style="border-radius:3px;([^"]*)" title="([^"]*)">([^<]*)</span>', page)
     return {word: style for style, _, word in drawn}
+
+
+def test_a_word_that_does_nothing_is_plain_and_not_hatched() -> None:
+    """A score without noise is sure of its 0."""
+    page = document(LocalWord("great", (4, 9), 0.0, 0.0), LocalWord("film", (10, 14), 0.2, 0.0))
+    assert styles_of(page)["great"] == "" and 'title="effect +0.000"' in page and "told apart" not in page
+
+
+def test_what_speaks_against_a_label_has_the_colour_of_the_other_and_starts_from_the_other_side() -> None:
+    against = Explanation("a", 9, 9, None, 0, True, 0.0, (), (term("z", -1.0),))
+    of_two = html({"a": against, "b": Explanation("b", 9, 9, None, 0, True, 0.0, ())}, level=0.9)
+    assert f"inset:0 0 0 auto;width:50.0%;background:{COLOURS[1]}" in of_two
+    assert f"background:{COLOURS[1]}" not in html({"a": against}, level=0.9)
 
 
 def test_a_document_is_shaded_by_the_effects_of_its_words() -> None:
@@ -179,7 +209,7 @@ def test_pictures_of_any_words(tmp_path: Path, ending: str) -> None:
     figure = plot(nasty(), title="$x <b>")
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()][3] == r"a\$b"
     told = [text.get_text().strip() for text in figure.axes[0].texts]
-    assert told == [NOT_TOLD_APART, f"against {NASTY[0]}"]
+    assert told == [f"{NOT_TOLD_APART} so far", f"against {NASTY[0]}"]
     figure.savefig(path)
     drawn = path.read_bytes()
     assert len(drawn) > 2000 and (ending == "png" or b"<script" not in drawn)

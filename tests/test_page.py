@@ -228,7 +228,7 @@ def test_the_page_offers_every_aggregation_that_fits(folder: Path) -> None:
     offered = data["terms"]["aggregations"]
     assert offered[0]["name"] == own
     assert sorted(offered, key=lambda one: one["name"]) == [
-        {"name": one.name, "help": one.help, "graded": one.is_graded}
+        {"name": one.name, "help": one.help, "graded": one.is_graded, "sum": one.name == "total"}
         for one in sorted(fitting, key=lambda one: one.name)
     ]
     for column in data["terms"]["labels"]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import shlex
 from collections.abc import Iterator
+from doctest import DocTestParser
 from pathlib import Path
 
 import pytest
@@ -22,14 +22,14 @@ BARS = re.compile("[▏▎▍▌▋▊▉█│ ]+")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the README's commands are typed: the demo's model and reviews."""
-    import skops.io
-
+    """Where the README's commands are typed: the demo's model and reviews, written as it says there."""
     training, explained = reviews(seed=0)
-    skops.io.dump(train(training), tmp_path / "reviews.skops")
-    with (tmp_path / "reviews.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("text", "label"), *zip(explained.texts, explained.labels)])
     monkeypatch.chdir(tmp_path)
+    known = {"model": train(training), "explained": explained}
+    section = README.read_text(encoding="utf-8").split("## On the command line")[1]
+    for example in DocTestParser().get_examples(section):
+        exec(example.source, known)
+    assert (tmp_path / "reviews.skops").exists() and (tmp_path / "reviews.csv").exists()
     return tmp_path
 
 

@@ -134,8 +134,33 @@ def test_emoji_with_joiners_stay_whole() -> None:
 def test_drivers_come_first_then_a_line_then_the_rest() -> None:
     lines = explanations_table(two_labels(), 80).plain.splitlines()
     told = [line.split()[1] if line.split()[0].isdigit() else line.strip() for line in lines if line.strip()]
-    assert told[2:6] == ["too", "bad", f"{NOT_TOLD_APART}:", "no"]
-    assert told[-5:] == ["iPhone", f"{NOT_TOLD_APART}:", "🎉", "against positive:", "dull"]
+    assert told[2:6] == ["too", "bad", f"{NOT_TOLD_APART} so far:", "no"]
+    assert told[-5:] == ["iPhone", f"{NOT_TOLD_APART} at this budget:", "🎉", "against positive:", "dull"]
+
+
+def test_where_nothing_is_left_to_test_the_line_says_so() -> None:
+    tested = replace(term("no", 1.0, driver=False), tested=60)
+    table = explanations_table({"a": explanation("a", term("too", 2.0), tested)}, 80).plain
+    assert f"{NOT_TOLD_APART}, though everything is tested:" in table
+
+
+def test_the_names_of_the_columns_stand_right_above_the_first_row() -> None:
+    """No word for the label is told apart, and one against it."""
+    shown = explanation("a", against=(term("dull", -4.2),), note="Too few.")
+    lines = [line.split() for line in explanations_table({"a": shown}, 80).plain.splitlines()]
+    assert [line[0] for line in lines] == ["a", "Too", "against", "#", "1"]
+
+
+def test_small_scores_beside_a_large_one_keep_two_digits() -> None:
+    """Three digits of 1234 take no point; 0.0416 takes three places; what has no room is a power of ten."""
+    words = [term(f"w{i}", score, reach=score / 2) for i, score in enumerate((1234.4, 9.06, 0.0416, 0.00000312))]
+    rows = explanations_table({"a": explanation("a", *words)}, 80).plain.splitlines()[2:]
+    assert [row.split()[-3:-1] for row in rows] == [
+        ["1234", "617…1852"],
+        ["9.1", "4.5…13.6"],
+        ["0.042", "0.021…0.062"],
+        ["3.1e-06", "2e-06…5e-06"],
+    ]
 
 
 def test_a_list_of_drivers_has_no_line() -> None:
@@ -149,7 +174,8 @@ def test_a_race_without_drivers_shows_its_note_instead_of_words() -> None:
     race = explanations_table({"ham": explanation("ham", word, regret=0.3, note=told)}, 80).plain
     assert told in race and "camera" not in race and NOT_TOLD_APART not in race
     scan = explanations_table({"ham": explanation("ham", word, note=told)}, 80).plain
-    assert told in scan and scan.splitlines()[-2].strip() == f"{NOT_TOLD_APART}:" and "camera" in scan
+    assert told in scan and scan.splitlines()[-2].strip().split()[0] == "#" and "camera" in scan
+    assert scan.splitlines()[-3].strip() == f"{NOT_TOLD_APART} so far:"
 
 
 def test_counts_are_estimates_with_their_denominators() -> None:
@@ -353,8 +379,14 @@ def test_markdown_keeps_its_columns() -> None:
 def test_markdown_has_the_line_and_the_list_against() -> None:
     rows = [line.split(" | ") for line in flat.to_markdown({"positive": two_labels()["positive"]}).splitlines()[2:]]
     assert [row[2] for row in rows] == [
-        *("太好", "iPhone", f"*{NOT_TOLD_APART}*", "🎉", "*against positive*", "dull"),
+        *("太好", "iPhone", f"*{NOT_TOLD_APART} at this budget*", "🎉", "*against positive*", "dull"),
     ]
+
+
+def test_markdown_has_one_line_though_a_word_below_it_scores_more_than_a_driver() -> None:
+    shown = explanation("a", term("x", 3.0), term("y", 2.0, driver=False), term("z", 1.0))
+    cells = [line.split(" | ")[2] for line in flat.to_markdown({"a": shown}).splitlines()[2:]]
+    assert cells == ["x", "z", f"*{NOT_TOLD_APART} so far*", "y"]
 
 
 def test_markdown_has_the_note_of_a_race_without_drivers() -> None:

@@ -63,12 +63,14 @@ class Budget:
 class Meter:
     """Counts the texts that reach a model, and lets no more through than are allowed, and none when time is up.
 
-    ``tokens`` are those that a server has told, of all answers so far.
+    ``tokens`` are those that a server has told, of all answers so far; ``found`` counts answers that were kept, for
+    which no text was sent.
     """
 
     def __init__(self) -> None:
         self.sent = 0
         self.tokens = 0
+        self.found = 0
         self._allowed = inf
         self._end = inf
 

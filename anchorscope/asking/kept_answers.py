@@ -88,7 +88,6 @@ class KeptAnswers:
         self._n_calls = 0
         self._seconds = 0.0
         self._n_texts = 0
-        self.n_found = 0
         self.has_probabilities: bool | None = None
         self.is_used = always or bool(self._safely(self._knows_model, False))
 
@@ -116,9 +115,7 @@ class KeptAnswers:
         keys = [self._key(text) for text in texts]
         nothing: dict[bytes, Floats] = {}
         rows = self._safely(lambda database: self._rows(database, keys), nothing)
-        found = {place: rows[key] for place, key in enumerate(keys) if key in rows}
-        self.n_found += len(found)
-        return found
+        return {place: rows[key] for place, key in enumerate(keys) if key in rows}
 
     def keep(self, texts: Sequence[str], rows: Floats, has_probabilities: bool) -> None:
         """Write answers down."""

@@ -90,12 +90,17 @@ class Predicting:
         if seconds <= 0:  # what workers have begun is not cut off
             raise TimeUpError
         rows, cost = helpers.predict(texts, left)
-        self.spent += Cost(predictor_texts=cost.predictor_texts, predictor_tokens=cost.predictor_tokens)
+        self.spent += Cost(
+            predictor_texts=cost.predictor_texts,
+            predictor_tokens=cost.predictor_tokens,
+            kept_answers=cost.kept_answers,
+        )
         return rows
 
     def _here(self, texts: list[str], left: float, seconds: float) -> Rows:
         meter = self._predictor.meter
         before = meter.sent
+        found = meter.found
         tokens = meter.tokens = tokens_of(self._predictor.predictor)
         meter.allow(left)
         meter.end_in(seconds)
@@ -103,7 +108,11 @@ class Predicting:
             return answers_in_batches(self._predictor, texts, AT_ONCE)
         finally:
             meter.end_in(inf)
-            self.spent += Cost(predictor_texts=meter.sent - before, predictor_tokens=meter.tokens - tokens)
+            self.spent += Cost(
+                predictor_texts=meter.sent - before,
+                predictor_tokens=meter.tokens - tokens,
+                kept_answers=meter.found - found,
+            )
 
     def _too_late(self, n_known: int, n_documents: int) -> TimeUpError:
         kept = "; --resume goes on from there" if self._is_kept else " (with --out, --resume goes on from there)"

@@ -27,6 +27,9 @@ from anchorscope.types import Reporter, Snapshot
 
 INTERRUPTED = 130
 
+MANY_COPIES = 0.1
+"""The share of the documents from which on copies are told."""
+
 
 def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | None, first: str) -> int:
     """Let the run go to its end, or to the interrupt; show and keep what it found. ``first`` is said till it begins."""
@@ -63,7 +66,7 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
     show(result, given, output)
     if sys.stderr.isatty():
         say(given, "")
-    for sentence in _remarks(result, last, folder, interrupted):
+    for sentence in [*_remarks(result, last, folder, interrupted), *_of_copies(run.n_copies, result)]:
         say(given, sentence)
     return INTERRUPTED if interrupted else 0
 
@@ -164,6 +167,9 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
         + (f" ({counted(cost.predictor_tokens, 'token')})" if cost.predictor_tokens else "")
         + (f", {result.price:,.2f} to be paid for them." if result.price is not None else ".")
     ]
+    if cost.kept_answers:
+        were = "answer was" if cost.kept_answers == 1 else "answers were"
+        told.append(f"{cost.kept_answers:,} {were} kept from before and cost nothing: --no-cache would ask again.")
     told += [f"Left out: {counted(n, 'document')} ({reason})." for reason, n in skipped.items()]
     if cost.undecided:
         told.append(f"{counted(cost.undecided, 'test')} reached the cap on samples and went by the mean.")
@@ -173,3 +179,11 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
     if folder:
         told.append(f"Kept in {folder}: open {folder / REPORT}, or try anchorscope top {folder} --top-k 40.")
     return told
+
+
+def _of_copies(n_copies: int, result: Result) -> list[str]:
+    """A sentence where many documents are the same."""
+    n_documents = result.documents["usable"]
+    if n_copies <= MANY_COPIES * n_documents:
+        return []
+    return [f"Copies of others: {n_copies:,} of {counted(n_documents, 'document')}; each of them counts."]

@@ -7,7 +7,7 @@ out is lost, those before it are not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite
 
@@ -59,19 +59,17 @@ class MeteredScore:
 
     def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
         """What the model says of some texts (texts, labels), and what that took."""
-        before = self._meter.sent
-        tokens = self._meter.tokens
+        before = self._counts()
         self._meter.allow(max_calls)
         try:
             rows = answers_in_batches(self._predictor, texts, max(1, len(texts)))
         finally:
             self._meter.allow(inf)
-        return rows, Cost(predictor_texts=self._meter.sent - before, predictor_tokens=self._meter.tokens - tokens)
+        return rows, Cost(**self._since(before))
 
     def _metered(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
         """All rows of some units, or none of them where the calls run out."""
-        before = self._meter.sent
-        tokens = self._meter.tokens
+        before = self._counts()
         self._meter.allow(max_calls)
         try:
             found, cost = self._score.measure(units)
@@ -79,8 +77,15 @@ class MeteredScore:
             found, cost = Measurements.join(()), Cost()
         finally:
             self._meter.allow(inf)
-        asked = self._meter.sent - before
-        return found, replace(cost, predictor_texts=asked, predictor_tokens=self._meter.tokens - tokens)
+        return found, replace(cost, **self._since(before))
+
+    def _counts(self) -> dict[str, int]:
+        """What the meter has counted, by the names that a cost has for it."""
+        meter = self._meter
+        return {"predictor_texts": meter.sent, "predictor_tokens": meter.tokens, "kept_answers": meter.found}
+
+    def _since(self, before: Mapping[str, int]) -> dict[str, int]:
+        return {name: n - before[name] for name, n in self._counts().items()}
 
     def _in_groups(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
         parts = []

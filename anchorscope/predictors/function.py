@@ -34,6 +34,7 @@ put the exception of a text in place of its row: only such texts are asked about
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -179,7 +180,7 @@ def _learnt(probe: _Probe, name: str, first: Sequence[str], texts: Sequence[str]
     if len(heard) < 2:
         raise InputError(
             f"{name} answers label names, and {len(first) + len(texts)} texts show one of them ({named}); give all: "
-            "labels=['negative', 'positive'], or --labels negative,positive."
+            f"labels=[{named!r}, 'OTHER'], or --labels {shlex.quote(named)},OTHER."
         )
     log.warning("The labels of %s are those of its answers about %d documents: %s.", name, len(texts), named)
     return _Labels(tuple(sorted(heard)), probe.n_sent)

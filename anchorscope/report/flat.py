@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from anchorscope.report.lists import NOT_TOLD_APART, has_list
+from anchorscope.report.lists import has_list, not_told_apart
 from anchorscope.report.table import safe
 from anchorscope.result import rows
 from anchorscope.types import Explanation
@@ -48,11 +48,12 @@ def _markdown_lines(explanations: Mapping[str, Explanation], names: Sequence[str
     ((label, explanation),) = explanations.items()
     if explanation.note:
         yield _divider(label, explanation.note, names)
+    below = not_told_apart(explanation)
     part = "drivers"
-    for row in rows(explanations):
+    for row in sorted(rows(explanations), key=lambda row: (row["side"] == "against", not row["driver"])):
         if row["side"] == "for" and not has_list(explanation):
             continue
-        now = f"against {label}" if row["side"] == "against" else "drivers" if row["driver"] else NOT_TOLD_APART
+        now = f"against {label}" if row["side"] == "against" else "drivers" if row["driver"] else below
         if now != part:
             part = now
             yield _divider(label, part, names)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from anchorscope.types import Explanation, Term
 
-NOT_TOLD_APART = "not told apart from other words at this budget"
-"""What the line says under which no term is a driver."""
+NOT_TOLD_APART = "not told apart from other words"
+"""How the line begins under which no term is a driver."""
 
 NOTHING_HIDDEN: frozenset[str] = frozenset()
 
@@ -50,9 +50,33 @@ def listed(explanation: Explanation, hide: Collection[str] = NOTHING_HIDDEN) -> 
     )
 
 
+def parts(explanation: Explanation, shown: Listed) -> list[tuple[str, tuple[Row, ...]]]:
+    """The rows of a label between its lines: what the line above some rows says (nothing above drivers), and these."""
+    divided = (
+        ("", shown.drivers),
+        (not_told_apart(explanation), shown.below),
+        (f"against {explanation.label}", shown.against),
+    )
+    return [(line, rows) for line, rows in divided if rows]
+
+
 def has_list(explanation: Explanation) -> bool:
     """Whether there is a list to show: not where a race has told no word apart, and says why."""
     return bool(explanation.drivers) or not explanation.note or explanation.regret is None
+
+
+def not_told_apart(explanation: Explanation) -> str:
+    """What the line says under which no term is a driver: that the calls bought a part of the documents, that nothing
+    is left to test, or else that this is how it stands.
+
+    >>> from anchorscope.types import Explanation
+    >>> not_told_apart(Explanation("ham", 4567, 400, None, 0, False, None, ()))
+    'not told apart from other words at this budget'
+    """
+    if explanation.asked < explanation.documents:
+        return f"{NOT_TOLD_APART} at this budget"
+    is_all = all(term.tested >= term.occurrences for term in explanation.terms if not term.driver)
+    return f"{NOT_TOLD_APART}, though everything is tested" if is_all else f"{NOT_TOLD_APART} so far"
 
 
 def standing(explanation: Explanation) -> list[str]:

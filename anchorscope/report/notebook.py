@@ -19,7 +19,7 @@ from typing import Any
 
 from anchorscope.errors import InputError, MissingPackageError
 from anchorscope.local import LocalExplanation, LocalWord
-from anchorscope.report.lists import NOT_TOLD_APART, NOTHING_HIDDEN, Row, listed, standing
+from anchorscope.report.lists import NOTHING_HIDDEN, Listed, Row, listed, parts, standing
 from anchorscope.report.local import DEVIATIONS, is_told_apart, strongest
 from anchorscope.report.table import safe, unseen_sentence
 from anchorscope.settings import score_is_graded
@@ -29,6 +29,7 @@ from anchorscope.types import Explanation, Snapshot, Term
 COLOURS = ("#0067a3", "#c25400", "#007a5a", "#a8457c", "#8a6a00", "#4a5a9e")
 """Okabe and Ito's, a little darker: they can be told apart by colour-blind readers."""
 
+_GREY = "#888"
 _QUIET = "opacity:.65;font-size:90%"
 
 _FOR, _AGAINST = "0,103,163", "194,84,0"
@@ -39,24 +40,29 @@ _HATCHED = "background:repeating-linear-gradient(135deg,rgba(128,128,128,.4) 0 1
 def html(
     explanations: Mapping[str, Explanation],
     *,
-    level: float,
+    level: float | None = None,
     hide_function_words: bool = False,
     documents: Mapping[str, Any] | None = None,
 ) -> str:
     """The labels side by side, where there is room: ranked bars with whiskers at the level of the intervals.
 
     Function words can be hidden: no score and no rank changes, and a line names them. ``documents`` are those of the
-    result, whose words the model may not have seen.
+    result, whose words the model may not have seen. A label by itself does not know its ``level``.
     """
     hide = function_words() if hide_function_words else NOTHING_HIDDEN
     terms = [term for explanation in explanations.values() for _, term in listed(explanation, hide).rows]
     scale = _scale(terms)
     blocks = "".join(
-        _block(explanation, COLOURS[i % len(COLOURS)], scale, hide)
+        _block(explanation, _colours(i, len(explanations)), scale, hide)
         for i, explanation in enumerate(explanations.values())
     )
     told = _legend(terms, level) + _unseen(documents or {})
     return f'<div style="display:flex;flex-wrap:wrap;gap:8px 40px">{blocks}</div>{told}'
+
+
+def _colours(number: int, n_labels: int) -> tuple[str, str]:
+    """The colour of a label, and of what speaks against it: of two labels, that of the other one."""
+    return COLOURS[number % len(COLOURS)], COLOURS[1 - number] if n_labels == 2 else _GREY
 
 
 def _unseen(documents: Mapping[str, Any]) -> str:
@@ -65,11 +71,12 @@ def _unseen(documents: Mapping[str, Any]) -> str:
     return f'<div style="{_QUIET}">{escape(told)}</div>' if told else ""
 
 
-def _legend(terms: Sequence[Term], level: float) -> str:
+def _legend(terms: Sequence[Term], level: float | None) -> str:
     """What the bars, whiskers and columns say."""
     told = []
     if any(_is_open(term) for term in terms):
-        told.append(f"Whiskers: {level:.0%} intervals." if level < 1 else "Whiskers: what the score can still become.")
+        intervals = "intervals" if level is None else f"{level:.0%} intervals"
+        told.append("Whiskers: what the score can still become." if level == 1 else f"Whiskers: {intervals}.")
     if any(term.membership is not None for term in terms):
         told.append("Member: the probability of being among the top terms.")
     return f'<div style="{_QUIET}">{" ".join(told)}</div>' if told else ""
@@ -104,6 +111,8 @@ def _effect_style(word: LocalWord, reach: float) -> tuple[str, str]:
         return "", "not tested"
     off = f" ± {DEVIATIONS * word.deviation:.3f}" if word.deviation != 0 else ""
     told = f"effect {word.effect:+.3f}{off.replace('nan', 'unknown')}"
+    if word.effect == 0 and word.deviation == 0:
+        return "", told
     if not is_told_apart(word):
         return _HATCHED, f"{told}, not told apart from 0"
     colour, line = (_FOR, "-2px") if word.effect > 0 else (_AGAINST, "2px")
@@ -121,10 +130,11 @@ def _document_legend(explanation: LocalExplanation) -> str:
     if not score_is_graded(explanation.score):
         return f'<div style="{_QUIET}">Shaded: anchors. With one kept and others replaced, the prediction stays.</div>'
     label = _text(explanation.label)
+    hatched = any(_effect_style(word, 1.0)[0] == _HATCHED for word in explanation.words)
     swatches = (
         f'<span style="background:rgba({_FOR},.5);box-shadow:inset 0 -2px rgba({_FOR},.8)">for {label}</span> '
         f'<span style="background:rgba({_AGAINST},.5);box-shadow:inset 0 2px rgba({_AGAINST},.8)">against it</span> '
-        f'<span style="{_HATCHED}">not told apart from 0</span>'
+        + (f'<span style="{_HATCHED}">not told apart from 0</span>' if hatched else "")
     )
     return f'<div style="font-size:90%">{swatches}</div>'
 
@@ -147,29 +157,33 @@ def watch(snapshots: Iterable[Snapshot]) -> Snapshot:
     return last
 
 
-def _block(explanation: Explanation, colour: str, scale: float, hide: Collection[str]) -> str:
+def _block(explanation: Explanation, colours: tuple[str, str], scale: float, hide: Collection[str]) -> str:
+    """One label; its colour is the first, the other one is that of what speaks against it."""
     shown = listed(explanation, hide)
+    colour, _ = colours
     head = (
         f'<div style="border-bottom:2px solid {colour};margin-bottom:4px"><b style="color:{colour}">'
         f'<bdi>{_text(explanation.label)}</bdi></b> <span style="{_QUIET}">{" · ".join(standing(explanation))}</span>'
         "</div>"
     )
     note = f'<div style="{_QUIET}">{_text(explanation.note)}</div>' if explanation.note else ""
-    rows = "".join(_row(row, colour, scale) for row in shown.drivers)
-    if shown.below:
-        rows += _line(f"{NOT_TOLD_APART}:")
-    rows += "".join(_row(row, "#888", scale) for row in shown.below)
-    if shown.against:
-        rows += _line(f"against {explanation.label}:")
-    rows += "".join(_row(row, colour, scale) for row in shown.against)
-    if shown.hidden:
-        rows += _line(shown.hidden)
+    table = _table(explanation, shown, colours, scale) if shown.rows else ""
+    return f'<div style="min-width:340px">{head}{note}{table}</div>'
+
+
+def _table(explanation: Explanation, shown: Listed, colours: tuple[str, str], scale: float) -> str:
+    """The rows of a label with the lines between them; the names of the columns stand right above the first row."""
+    drawn = [
+        (_line(f"{line}:") if line else "", "".join(_row(row, colours, scale) for row in rows))
+        for line, rows in parts(explanation, shown)
+    ]
     columns = "".join(
         f'<th style="padding:1px 6px;text-align:{side};font-weight:normal;{_QUIET}">{name}</th>'
         for name, side in _columns(shown.rows)
     )
-    table = f"<table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>" if shown.rows else ""
-    return f'<div style="min-width:340px">{head}{note}{table}</div>'
+    (first, rows), *others = drawn
+    rows += "".join(line + more for line, more in others) + (_line(shown.hidden) if shown.hidden else "")
+    return f"<table><thead>{first}<tr>{columns}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -185,12 +199,16 @@ def _line(text: str) -> str:
     return f'<tr><td colspan="6" style="{style}">{_text(text)}</td></tr>'
 
 
-def _row(row: Row, colour: str, scale: float) -> str:
+def _row(row: Row, colours: tuple[str, str], scale: float) -> str:
+    """A term; a score below 0 is drawn from the other side, and has the other colour."""
     rank, term = row
+    is_against = term.score < 0
+    colour = colours[is_against] if term.driver else _GREY
+    sides, corners = ("0 0 0 auto", "3px 0 0 3px") if is_against else ("0 auto 0 0", "0 3px 3px 0")
     bar = (
         f'<div style="position:relative;width:160px;height:12px">'
-        f'<div style="position:absolute;inset:0 auto 0 0;width:{_share(abs(term.score), scale)};background:{colour};'
-        f'opacity:.4;border-radius:0 3px 3px 0"></div>{_whisker(term, colour, scale)}</div>'
+        f'<div style="position:absolute;inset:{sides};width:{_share(abs(term.score), scale)};background:{colour};'
+        f'opacity:.4;border-radius:{corners}"></div>{_whisker(term, colour, scale)}</div>'
     )
     written = f"<bdi>{_text(term.written)}</bdi>"
     cells = (
@@ -215,12 +233,12 @@ def _counts(term: Term) -> str:
 def _whisker(term: Term, colour: str, scale: float) -> str:
     if not _is_open(term):
         return ""
-    sign = -1 if term.score < 0 else 1  # against a label, bars and whiskers show how much
+    sign, side = (-1, "right") if term.score < 0 else (1, "left")
     low, high = sorted(max(0.0, min(1.0, sign * end / scale)) for end in term.interval)
     return (
-        f'<div style="position:absolute;top:3px;height:6px;left:{low:.1%};width:{high - low:.1%};box-sizing:border-box;'
-        f"border:solid {colour};border-width:0 1.5px;background:linear-gradient({colour},{colour}) center/100% 1.5px "
-        f'no-repeat"></div>'
+        f'<div style="position:absolute;top:3px;height:6px;{side}:{low:.1%};width:{high - low:.1%};'
+        f"box-sizing:border-box;border:solid {colour};border-width:0 1.5px;"
+        f'background:linear-gradient({colour},{colour}) center/100% 1.5px no-repeat"></div>'
     )
 
 

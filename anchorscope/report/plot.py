@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from anchorscope.errors import MissingPackageError
-from anchorscope.report.lists import NOT_TOLD_APART, listed
+from anchorscope.report.lists import listed, not_told_apart
 from anchorscope.report.notebook import COLOURS
 from anchorscope.report.table import safe
 from anchorscope.types import Explanation, Term
@@ -67,7 +67,7 @@ def _chart(axes: Axes, explanation: Explanation, colour: str) -> None:
     shown = listed(explanation)
     places: list[tuple[float, Term]] = [(place, term) for place, (_, term) in enumerate(shown.drivers)]
     end = len(places)
-    for rows, told in ((shown.below, NOT_TOLD_APART), (shown.against, f"against {explanation.label}")):
+    for rows, told in ((shown.below, not_told_apart(explanation)), (shown.against, f"against {explanation.label}")):
         if rows:
             across = axes.get_yaxis_transform()  # from the edge of the chart, at the height of a row
             axes.text(0.02, end, _plain(told), transform=across, style="italic", fontsize=7.5, va="center")

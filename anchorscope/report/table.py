@@ -4,7 +4,7 @@
       #  term          score                           tested/of
       1  performances  ██████████████████     5.5           2/64
       2  best          ████████████████▌      5.1           2/75
-      not told apart from other words at this budget:
+      not told apart from other words so far:
       3  camera        ▎                      0.1           2/40
       against positive:
       1  bad           ███████████████▏      -4.9           2/51
@@ -28,7 +28,7 @@ import regex
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from anchorscope.report.lists import NOT_TOLD_APART, NOTHING_HIDDEN, Row, listed, standing
+from anchorscope.report.lists import NOTHING_HIDDEN, Row, listed, parts, standing
 from anchorscope.report.names import explained_names
 from anchorscope.result import Result
 from anchorscope.types import Explanation, Term
@@ -47,6 +47,9 @@ SCORE = 8
 INTERVAL = 13
 MEMBER = 6
 COUNTS = 14
+MOST_PLACES = 5
+"""Behind the point of a score: more do not fit beside a minus."""
+
 SHORTEST_TERM = 8
 LONGEST_TERM = 24
 NARROWEST = RANK + 2 + 2 + 1 + SCORE + 2 + COUNTS
@@ -172,15 +175,10 @@ def block(
     lines = _title(explanation, layout.width, colour)
     if explanation.note:
         lines += _sentence(explanation.note, layout.width, indent="")
-    if shown.rows:
-        lines.append(_header(layout))
-    lines += [_term_line(row, layout, scale, colour) for row in shown.drivers]
-    if shown.below:
-        lines += _sentence(f"{NOT_TOLD_APART}:", layout.width)
-    lines += [_term_line(row, layout, scale, "dim") for row in shown.below]
-    if shown.against:
-        lines += _sentence(f"against {explanation.label}:", layout.width)
-    lines += [_term_line(row, layout, scale, colour, against=True) for row in shown.against]
+    for i, (line, rows) in enumerate(parts(explanation, shown)):
+        lines += _sentence(f"{line}:", layout.width) if line else []
+        lines += [] if i else [_header(layout)]  # right above the first row
+        lines += [_term_line(row, layout, scale, colour, against=rows is shown.against) for row in rows]
     if shown.hidden:
         lines += _sentence(shown.hidden, layout.width)
     return lines
@@ -193,6 +191,10 @@ class Scale:
     full: float
     decimals: int
     moved: tuple[str, Moves]
+
+    def decimals_of(self, term: Term) -> int:
+        """The digits behind the point of a term: those of the block, or more where two would not count."""
+        return max(self.decimals, _places(term.score, 2))
 
     def move(self, term: Term) -> int | None:
         """How many ranks a term has risen."""
@@ -272,14 +274,16 @@ def _header(layout: Layout) -> Text:
 
 def _term_line(row: Row, layout: Layout, scale: Scale, colour: str, *, against: bool = False) -> Text:
     rank, term = row
+    decimals = scale.decimals_of(term)
     line = Text().append(str(rank).rjust(RANK), "dim")
     if layout.moves:
         line.append(*_arrow(0 if against else scale.move(term)))
     line.append("  " + fit(safe(term.written), layout.term) + "  ", "bold" if term.driver else "")
-    line.append(bar((-term.score if against else term.score) / scale.full, layout.bar), colour)
-    line.append(" " + f"{round(term.score, scale.decimals) + 0.0:.{scale.decimals}f}".rjust(SCORE))
+    size = -term.score if against else term.score
+    line.append(bar(size / scale.full, layout.bar), colour if term.driver else "dim")
+    line.append(" " + _figure(term.score, decimals).rjust(SCORE))
     if layout.shows_intervals:
-        line.append("  " + _interval(term, scale.decimals).rjust(INTERVAL), "dim")
+        line.append("  " + _interval(term, decimals).rjust(INTERVAL), "dim")
     if layout.members:
         is_told = term.membership is not None and not against
         line.append("  " + (f"{term.membership:.0%}" if is_told else "").rjust(MEMBER))
@@ -305,8 +309,8 @@ def _interval(term: Term, decimals: int) -> str:
         return "exact" if term.anchors is None else "final"
     if not (math.isfinite(low) and math.isfinite(high)):
         return "unknown"
-    for digits in range(decimals, -1, -1):
-        ends = "…".join(f"{round(end, digits) + 0.0:.{digits}f}" for end in (low, high))  # + 0.0: no minus before a 0
+    for places in range(decimals, -1, -1):
+        ends = "…".join(_figure(end, places, short=0) for end in (low, high))
         if len(ends) <= INTERVAL:
             break
     return ends
@@ -319,7 +323,28 @@ def _decimals(scores: Sequence[float]) -> int:
     (5, 1, 2)
     """
     largest = max((abs(score) for score in scores if math.isfinite(score)), default=0.0)
-    return min(6, max(0, 2 - math.floor(math.log10(largest)))) if largest else 2
+    return _places(largest, 3) if largest else 2
+
+
+def _places(score: float, n_digits: int) -> int:
+    """The places behind the point that show so many digits that count.
+
+    >>> _places(0.0123, 2), _places(74.0, 2), _places(0.0, 2)
+    (3, 0, 0)
+    """
+    return max(0, n_digits - 1 - math.floor(math.log10(abs(score)))) if score and math.isfinite(score) else 0
+
+
+def _figure(value: float, places: int, short: int = 1) -> str:
+    """A number with so many places, or as a power of ten (with ``short`` places) where its column is too narrow.
+
+    >>> _figure(0.0123, 3), _figure(-0.0001, 1), _figure(0.0000123, 6)
+    ('0.012', '0.0', '1.2e-05')
+    """
+    if places > MOST_PLACES and value:
+        return f"{value:.{short}e}"
+    places = min(places, MOST_PLACES)
+    return f"{round(value, places) + 0.0:.{places}f}"  # + 0.0: no minus before a 0
 
 
 def fit(text: str, width: int) -> str:

@@ -38,6 +38,7 @@ from anchorscope.report.texts import cards, documents
 from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.forecasts import LEVEL
+from anchorscope.scoring.tally import VALUE_UNIT
 from anchorscope.settings import Settings
 from anchorscope.text.words import function_words
 from anchorscope.types import Cost, Snapshot
@@ -202,7 +203,7 @@ def _labels(kept: Kept) -> list[dict[str, Any]]:
 def _terms(kept: Kept) -> dict[str, Any]:
     """The chosen terms as columns; totals are over all candidates, chosen or not.
 
-    ``written`` is how a term is written, where that is not the term itself.
+    ``written`` is how a term is written, where that is not the term itself; ``effects`` are summed over its tests.
     """
     chosen = kept.chosen
     tally = kept.tally
@@ -210,6 +211,7 @@ def _terms(kept: Kept) -> dict[str, Any]:
     columns = [
         {
             **{name: getattr(tally, name)[label, chosen].tolist() for name in COUNTS},
+            **({"effects": _short(tally.values[label, chosen] * VALUE_UNIT)} if kept.score.is_graded else {}),
             "scores": {name: _short(of_all[label]) for name, of_all in scores.items()},
         }
         for label in range(len(kept.run.labels))
@@ -219,9 +221,18 @@ def _terms(kept: Kept) -> dict[str, Any]:
         "term": [_cut(term) for term, _ in spelled],
         "written": [None if written == term else _cut(written) for term, written in spelled],
         "n_terms": len(kept.run.terms),
-        "aggregations": [{"name": one.name, "help": one.help, "graded": one.is_graded} for one in kept.aggregations],
+        "aggregations": [
+            {"name": one.name, "help": one.help, "graded": one.is_graded, "sum": _is_sum(one)}
+            for one in kept.aggregations
+        ],
         "labels": columns,
     }
+
+
+def _is_sum(one: Aggregation) -> bool:
+    """Whether its scores are sums of values, and nothing is made of these."""
+    sums = one.additive
+    return sums is not None and sums.quantity == "values" and sums.scores is None and sums.shown is None
 
 
 def _standings(kept: Kept) -> dict[str, list[dict[str, Any] | None]]:

@@ -20,6 +20,9 @@ from anchorscope import registry
 Positions: TypeAlias = tuple[int, ...]
 """Where the words of an occurrence stand in its document, counted in words from 0."""
 
+MOST_NAMED = 8
+"""Terms that a list names where it is printed in a line."""
+
 EMPTY: Positions = ()
 """The positions of the empty anchor: no word is kept for sure, so its precision is the background rate."""
 
@@ -216,7 +219,8 @@ class Measurements:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a computation took; ``predictor_tokens`` are those that a server told. Costs add up."""
+    """What a computation took; ``predictor_tokens`` are those that a server told, ``kept_answers`` are answers of the
+    model that were known from before, so that nothing was asked. Costs add up."""
 
     seconds: float = 0.0
     documents: int = 0
@@ -226,12 +230,13 @@ class Cost:
     predictor_texts: int = 0
     perturbator_passes: int = 0
     predictor_tokens: int = 0
+    kept_answers: int = 0
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Term:
     """A term as an explanation of one label: its score, how sure that is, and the counts behind it.
 
@@ -252,8 +257,16 @@ class Term:
     occurrences: int
     examples: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        low, high = self.interval
+        what = "driver" if self.driver else "no driver"
+        return (
+            f"<Term {self.written!r}: score {self.score:.3g} ({low:.3g} to {high:.3g}), {what}, "
+            f"tested {self.tested:,} of {self.occurrences:,}>"
+        )
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """The top terms of one label, drivers first, and the drivers against it.
 
@@ -277,6 +290,22 @@ class Explanation:
     def drivers(self) -> tuple[Term, ...]:
         """The terms that are told apart from what any word does."""
         return tuple(term for term in self.terms if term.driver)
+
+    def __repr__(self) -> str:
+        named = [_named("terms", self.terms), _named("against", self.against), self.note or ""]
+        return f"<Explanation of {self.label!r}: {'; '.join(part for part in named if part)}>"
+
+    def _repr_html_(self) -> str:
+        drawn: str = registry.resolve("drawing", "html")({self.label: self})
+        return drawn
+
+
+def _named(what: str, terms: Sequence[Term]) -> str:
+    """The first terms of a list with their scores, and how many more there are."""
+    if not terms:
+        return ""
+    first = ", ".join(f"{term.written!r} {term.score:.3g}" for term in terms[:MOST_NAMED])
+    return f"{what} {first}" + (f" and {len(terms) - MOST_NAMED} more" if len(terms) > MOST_NAMED else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def test_what_is_kept_is_not_asked_again() -> None:
     rows = asking(first).predict(TEXTS)
     again = asking(second)
     assert np.array_equal(again.predict([*TEXTS, "new"])[:-1], rows)
-    assert second.asked == ["new"] and again.meter.sent == 1 and again.kept and again.kept.n_found == len(TEXTS)
+    assert second.asked == ["new"] and again.meter.sent == 1 and again.meter.found == len(TEXTS)
 
 
 def test_another_model_other_labels_and_other_texts_find_nothing(folder: Path) -> None:
@@ -266,7 +266,21 @@ def test_a_second_run_costs_no_call_and_ends_alike() -> None:
     second = make_run(TEXTS, model=asking(model := Paid()), budget=Budget(max_model_calls=30), **settings)
     list(second.snapshots())
     assert outcome(second) == outcome(first) and model.asked == []
-    assert second.result().cost.predictor_texts == 0 < first.result().cost.predictor_texts
+    asked = first.result().cost.predictor_texts
+    assert second.result().cost.predictor_texts == 0 < asked <= second.result().cost.kept_answers
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_answers_that_were_kept_are_counted_wherever_they_are_found(workers: int) -> None:
+    """All that is not asked is found, in this process and in others."""
+    settings = {"aggregation": "total", "score": "occlusion"}
+    costs = []
+    for _ in range(2):
+        run = make_run(TEXTS, model=asking(Paid()), workers=workers, **settings)
+        list(run.snapshots())
+        costs.append(run.result().cost)
+    first, second = (cost.predictor_texts + cost.kept_answers for cost in costs)
+    assert first == second == costs[1].kept_answers
 
 
 def test_over_a_shaky_server_nothing_is_answered_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,7 +298,9 @@ def test_over_a_shaky_server_nothing_is_answered_twice(tmp_path: Path, capsys: p
         capsys.readouterr()
         assert main([*explain, "--no-texts", "--out", str(tmp_path / "again")]) == 0
         assert sum(server.asked.values()) == before
-        assert "0 texts for the model, 0.00 to be paid" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "0 texts for the model, 0.00 to be paid" in said
+        assert "answers were kept from before and cost nothing: --no-cache would ask again." in said
 
 
 def test_no_cache_asks(tmp_path: Path) -> None:

@@ -132,6 +132,7 @@ def test_try_it(open_page: Any, show: Show, data: tuple[Any, Reviews], keep_run:
     assert "effect +" in watched.page.locator(".word.effect.for").first.get_attribute("title")
     before = float(watched.text(".prediction .score"))
     watched.page.locator(".word", has_text="bad").first.click()
+    assert watched.text(".chosen").startswith("bad: effect +0.")
     watched.page.get_by_label("The word in its place").fill("wonderful")
     watched.page.get_by_role("button", name="Replace").click()
     watched.until("document.querySelectorAll('.past li').length >= 2")

@@ -74,7 +74,7 @@ def test_a_line_divides_drivers_from_the_rest(open_page: Any, report: tuple[str,
     url, result = report
     watched = open_page(url + "#words?k=200")
     dividers = watched.page.locator(".divider:visible").all_inner_texts()
-    assert dividers.count("not told apart from other words at this budget") == 2
+    assert dividers.count("not told apart from other words so far") == 2
     for number, (name, explanation) in enumerate(result.explanations.items()):
         bold = shown(watched, number, "drivers")
         assert bold[: len(explanation.drivers)] == [term.written for term in explanation.drivers]
@@ -83,6 +83,134 @@ def test_a_line_divides_drivers_from_the_rest(open_page: Any, report: tuple[str,
     assert few.page.locator(".divider:visible").all_inner_texts() == [
         f"against {name}" for name, explanation in result.explanations.items() if explanation.against
     ]
+
+
+def test_a_class_without_documents_is_not_called_settled(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0])
+    watched.page.evaluate(
+        "Object.assign(page.data.about.labels[0], { documents: 0, asked: 0, regret: 0, settled: true }); updateWords()"
+    )
+    assert watched.text('.panel[data-label="0"] .standing') == "0 documents"
+    assert "settled" in watched.text('.panel[data-label="1"] .standing')
+
+
+def test_the_line_says_a_budget_only_where_there_is_one(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0])
+    says = """([asked, tested]) => {
+        page.data.about.labels[0].asked = asked;
+        return notToldApart(0, [{ tested, occurrences: 5 }]);
+    }"""
+    told = [watched.page.evaluate(says, pair) for pair in ([700, 3], [700, 5], [9, 5])]
+    assert [line.removeprefix("not told apart from other words") for line in told] == [
+        " so far",
+        ", though everything is tested",
+        " at this budget",
+    ]
+
+
+def test_the_names_of_columns_stand_above_the_first_row(open_page: Any, report: tuple[str, Result]) -> None:
+    """No word for the class is told apart, and some against it."""
+    watched = open_page(report[0])
+    watched.page.evaluate(
+        "(note) => { Object.assign(page.data.standings.total[0], { drivers: [], note }); draw(); }", NOTE
+    )
+    panel = watched.page.locator('.panel[data-label="0"]')
+    assert shown(watched, 0) == [] and shown(watched, 0, "against")
+    heads, divider = (panel.locator(part).bounding_box()["y"] for part in (".heads", ".to-against"))
+    assert heads > divider
+
+
+# --- scales ---
+
+
+def scaled(watched: Any, factor: float) -> tuple[str, str]:
+    """The scale that is chosen where the scores of one class are so many times those of the other; and the legend."""
+    watched.page.evaluate(
+        """(factor) => {
+            const [one, other] = page.data.terms.labels;
+            one.scores.total = other.scores.total.map((score) => score * factor);
+            draw();
+        }""",
+        factor,
+    )
+    return watched.page.get_by_label("Scale").input_value(), watched.text("#scales")
+
+
+def test_classes_that_are_far_apart_have_scales_of_their_own(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0])
+    assert scaled(watched, 2.0)[0] == "same"
+    scale, legend = scaled(watched, 100.0)
+    assert scale == "own" and "each class has its own scale" in legend
+    watched.page.get_by_label("Scale").select_option("same")
+    assert watched.page.url.endswith("scale=same") and "own scale" not in watched.text("#scales")
+
+
+def test_what_speaks_against_a_class_is_drawn_from_the_other_side(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0])
+    for number, sides in ((0, ("right", "left")), (1, ("left", "right"))):
+        for part, side in zip(("drivers", "against"), sides):
+            row = watched.page.locator(f'.panel[data-label="{number}"] .rows.{part} .row').first
+            track, bar = (row.locator(name).bounding_box() for name in (".track", ".bar"))
+            gap = {"left": bar["x"] - track["x"], "right": track["x"] + track["width"] - bar["x"] - bar["width"]}
+            assert gap[side] == pytest.approx(0, abs=1)
+
+
+def test_numbers_fit_into_their_columns(open_page: Any, report: tuple[str, Result]) -> None:
+    found = open_page(report[0]).page.evaluate(
+        "[12345, 12.34, 0.0416, 0.000003, -0.000003, 0].map((x) => inUnit(x, 0))"
+    )
+    assert found == ["12,345", "12.3", "0.042", "3e-6", "-3e-6", "0.0"]
+
+
+def test_memberships_are_of_the_list_of_the_run(open_page: Any, report: tuple[str, Result]) -> None:
+    told = "the probability to be among the top 10 terms of the label"
+    assert told in open_page(report[0]).texts(".legend dd")
+    longer = f"{told}: the list that the run was made for; 30 are looked at here"
+    assert longer in open_page(report[0] + "#words?k=30").texts(".legend dd")
+
+
+def test_one_more_class_is_named_and_not_counted(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0])
+    add = "(name) => { page.data.about.labels.push({ ...page.data.about.labels[0], name }); header(); }"
+    for name in ("c", "d", "e"):
+        watched.page.evaluate(add, name)
+    assert watched.text("h1").endswith("say negative, positive, c, d or e?")
+    watched.page.evaluate(add, "f")
+    assert watched.text("h1").endswith("say negative, positive, c, d or 2 others?")
+
+
+def test_no_view_is_cut_off_in_a_narrow_window(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0], width=400)
+    assert all(
+        tab.bounding_box()["x"] + tab.bounding_box()["width"] <= 400 for tab in watched.page.locator("#tabs a").all()
+    )
+
+
+def test_of_all_terms_only_drivers_are_bold(open_page: Any, report: tuple[str, Result]) -> None:
+    """Those against a class have ranks of their own."""
+    url, result = report
+    watched = open_page(url + "#table?label=negative&sort=score&way=up")
+    first = watched.texts(".terms tbody tr:first-child > *")
+    assert first[0] == "against 1" and first[1] == result["negative"].against[0].written
+    rows = watched.page.evaluate(
+        """[...document.querySelectorAll(".terms tbody tr")].map((row) => [
+            Number(getComputedStyle(row.querySelector("th")).fontWeight) > 400,
+            row.querySelector(".is-driver").textContent !== "",
+        ])"""
+    )
+    assert all(is_bold == is_driver for is_bold, is_driver in rows)
+    assert {is_driver for _, is_driver in rows} == {True, False}
+
+
+def test_a_term_says_how_its_score_follows_from_its_tests(open_page: Any, report: tuple[str, Result]) -> None:
+    url, result = report
+    best = next(term for term in result["positive"].terms if 1 < term.tested < term.occurrences)
+    watched = open_page(f"{url}#term?label=positive&term={best.term}")
+    lead = watched.text(".lead")
+    assert f"Its {best.tested} tests found a mean effect of +" in lead and f"× {best.occurrences} = " in lead
+    assert "drawn towards what the predictions lead to expect" in lead
+    titles = watched.page.evaluate("[...document.querySelectorAll('.figures thead a')].map((link) => link.title)")
+    assert len(titles) == 3 and all(titles)
 
 
 NOTE = "No word is told apart from any other for 'negative' after 90 tests."
@@ -253,7 +381,7 @@ def test_the_cards_of_a_term_say_what_it_does_in_their_documents(open_page: Any,
     assert watched.text(".termhead bdi") == first.written
     told = watched.text("main .lead")
     assert told.startswith("Rank 1 for negative: a driver. Score ") and "interval" in told
-    assert told.endswith(f"tested in {first.tested} of {first.occurrences}.")
+    assert f"tested in {first.tested} of {first.occurrences}. " in told
     assert {word.lower() for word in watched.texts(".occurrence .text .effect")} == {term}
     assert watched.page.locator(".occurrence details").count() == 0
     cards = [
@@ -346,13 +474,13 @@ def test_words_are_shaded_by_their_effect(open_page: Any, report: tuple[str, Res
     )
     assert colours[0][0] != colours[1][0] and "-2px" in colours[0][1] and "-2px" not in colours[1][1]
     legend = watched.text(".shades")
-    assert legend.startswith("for negative") and "for positive" in legend and "not told apart from 0" in legend
+    assert legend.startswith("for negative") and "for positive" in legend and "not told apart" not in legend
     kinds = watched.page.evaluate("[...document.querySelectorAll('.shades .effect')].map((e) => e.classList[1])")
-    assert kinds == ["against", "against", "untold", "for", "for"]
+    assert kinds == ["against", "against", "none", "for", "for"]
 
 
 def test_what_is_not_told_apart_from_nothing_is_hatched(open_page: Any, perturbed: tuple[str, Result]) -> None:
-    """Within two deviations of 0, and where nobody knows the noise."""
+    """Within two deviations of 0, and where nobody knows the noise; not where a score without noise finds nothing."""
     watched = open_page(perturbed[0] + "#documents")
     hatched = watched.page.locator(".document .effect.untold")
     assert hatched.count() > 5
@@ -360,7 +488,8 @@ def test_what_is_not_told_apart_from_nothing_is_hatched(open_page: Any, perturbe
     assert "gradient" in hatched.first.evaluate("(e) => getComputedStyle(e).backgroundImage")
     kinds = "(pairs) => pairs.map(([value, deviation]) => kindOf({ value, deviation }))"
     pairs = [[0.2, 0.1], [0.21, 0.1], [-0.21, 0.1], [0.9, None], [0, 0]]
-    assert watched.page.evaluate(kinds, pairs) == ["untold", "for", "against", "untold", "untold"]
+    assert watched.page.evaluate(kinds, pairs) == ["untold", "for", "against", "untold", "none"]
+    assert "not told apart from 0" in watched.text(".shades")
 
 
 def test_of_two_classes_a_word_against_one_has_the_colour_of_the_other(

@@ -140,7 +140,7 @@ function wordTable(one) {
         perturbs
           ? ["± two deviations", ({ deviation }) => (deviation === null ? "unknown" : (DEVIATIONS * deviation).toFixed(3))]
           : ["without it", (word) => (one.confidence - word.value).toFixed(3)],
-        ["", (word) => (!isTold(word) ? "not told apart from 0" : perturbs ? "" : decision(one.confidence - word.value))],
+        ["", (word) => (isNone(word) ? "no effect" : !isTold(word) ? "not told apart from 0" : perturbs ? "" : decision(one.confidence - word.value))],
       ]
     : [
         ["precision", (word) => (word.samples ? (word.agreements / word.samples).toFixed(2) : "–")],

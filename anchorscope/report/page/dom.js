@@ -53,8 +53,14 @@ function unitOf(values) {
   return most > 0 && most < 0.1 ? 3 * Math.floor(Math.log10(most) / 3) : 0;
 }
 
-const inUnit = (x, unit) =>
-  x === null || x === undefined ? "–" : (x / 10 ** unit).toPrecision(Math.abs(x / 10 ** unit) < 1 ? 2 : 3);
+/** A number in a unit, with two or three digits that count, in few characters. */
+function inUnit(x, unit) {
+  if (x === null || x === undefined) return "–";
+  const value = x / 10 ** unit;
+  const size = Math.abs(value);
+  if (size >= 1000) return whole(value);
+  return size > 0 && size < 0.001 ? value.toExponential(0) : value.toPrecision(size < 1 ? 2 : 3);
+}
 
 function clock(seconds) {
   const s = Math.round(seconds);
@@ -125,7 +131,7 @@ function select(label, value, options, change) {
   const control = el(
     "select",
     { on: { change: (event) => change(event.target.value) } },
-    options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)),
+    options.map(([key, text, title]) => el("option", { value: key, selected: key === value, title }, text)),
   );
   return el("label", { class: "field" }, el("span", {}, label), control);
 }

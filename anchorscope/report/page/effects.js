@@ -1,7 +1,7 @@
 "use strict";
 
 /* What a word does in a document, as a shade: for the class that is predicted in its colour, against it in another; the
- * stronger, the more it does; hatched where it is not told apart from doing nothing. */
+ * stronger, the more it does; hatched where it is not told apart from doing nothing, plain where it does nothing. */
 
 const DEVIATIONS = 2; // an effect within so many deviations of 0 is not told apart from it
 const NEXT_TO_NOTHING = 0.005; // less shows as 0.00
@@ -10,8 +10,13 @@ const [WEAKEST_SHADE, STRONGEST_SHADE] = [6, 50]; // percent of the colour
 const isTold = ({ value, deviation }) =>
   value !== null && deviation !== null && Math.abs(value) > DEVIATIONS * deviation;
 
-/** The kind of an effect: for, against, or nothing that can be told. */
-const kindOf = (word) => (!isTold(word) ? "untold" : word.value > 0 ? "for" : "against");
+/** Whether a score without noise found no effect at all: there is nothing to be unsure of. */
+const isNone = ({ value, deviation }) => value === 0 && deviation === 0;
+
+/** The kind of an effect: none, for, against, or nothing that can be told. */
+const kindOf = (word) => (isNone(word) ? "none" : !isTold(word) ? "untold" : word.value > 0 ? "for" : "against");
+
+const allWords = () => (page.data.documents ?? []).flatMap((one) => one.words.map(asWord));
 
 /** The colour of what speaks against a class: of two classes, that of the other one. */
 const otherColour = (label) => (page.data.about.labels.length === 2 ? `o${1 - label}` : "");
@@ -34,11 +39,12 @@ function effectText({ value, deviation }) {
   if (value === null || value === undefined) return "not tested";
   const reach = (DEVIATIONS * deviation).toFixed(2);
   const off = deviation === null ? ", its noise unknown" : deviation ? ` ± ${reach}` : "";
-  return `effect ${signed(value, deviation === 0 ? 3 : 2)}${off}${isTold({ value, deviation }) ? "" : ", not told apart from 0"}`;
+  return `effect ${signed(value, deviation === 0 ? 3 : 2)}${off}${isTold({ value, deviation }) || isNone({ value, deviation }) ? "" : ", not told apart from 0"}`;
 }
 
-/** What the shades mean; `label` is the class that they are about, if it is one. */
-function effectLegend(label, full = fullEffect()) {
+/** What the shades of some words mean; `label` is the class that they are about, if it is one. */
+function effectLegend(label, full = fullEffect(), words = allWords()) {
+  const hasHatched = words.some((word) => kindOf(word) === "untold");
   const names = page.data.about.labels.map((one) => one.name);
   const isOfTwo = names.length === 2;
   const about = label ?? (isOfTwo ? 1 : 0);
@@ -50,14 +56,14 @@ function effectLegend(label, full = fullEffect()) {
     isOfTwo ? el("span", {}, "for ", bdi(names[1 - about])) : "against the class",
     swatch(-full),
     swatch(-full / 3),
-    swatch(0, "0?", null),
+    hasHatched ? swatch(0, "0?", null) : swatch(0, "0"),
     swatch(full / 3),
     swatch(full),
     isOfTwo || label !== undefined ? el("span", {}, "for ", bdi(names[about])) : "for the class, in its colour",
     el(
       "span",
       { class: "quiet" },
-      `A shade is the effect of a word in its text: ${page.data.about.score.help}. Hatched: not told apart from 0. Plain: not tested there.`,
+      `A shade is the effect of a word in its text: ${page.data.about.score.help}.${hasHatched ? " Hatched: not told apart from 0." : ""} Plain: no effect, or not tested there.`,
     ),
   );
 }

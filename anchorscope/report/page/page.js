@@ -12,6 +12,8 @@ const VIEWS = {
   term: [null, termView],
 };
 
+const MOST_NAMED = 5; // classes in the title; of more, one less and the number of the others
+
 let drawn = null; // the address that is on the screen
 
 function draw() {
@@ -60,12 +62,11 @@ function header() {
 function frame() {
   const { about, name } = page.data;
   const labels = explained();
-  const listed = labels
-    .slice(0, 4)
-    .flatMap((label, i) => [
-      i ? (i === Math.min(labels.length, 4) - 1 && labels.length <= 4 ? " or " : ", ") : "",
-      el("span", { class: `labelname ${colour(label.number)}` }, bdi(label.name)),
-    ]);
+  const named = labels.length <= MOST_NAMED ? labels : labels.slice(0, MOST_NAMED - 1);
+  const listed = named.flatMap((label, i) => [
+    i ? (i === labels.length - 1 ? " or " : ", ") : "",
+    el("span", { class: `labelname ${colour(label.number)}` }, bdi(label.name)),
+  ]);
   document.title = `${visible(about.model)} – Anchorscope`;
   return [
     el(
@@ -95,7 +96,7 @@ function frame() {
       el("span", { class: "model" }, bdi(about.model)),
       " say ",
       listed,
-      labels.length > 4 ? ` or ${labels.length - 4} others` : "",
+      labels.length > named.length ? ` or ${labels.length - named.length} others` : "",
       "?",
     ),
     el("dl", { class: "about" }),

@@ -30,7 +30,7 @@ const rankedBy = () =>
   select(
     "Ranked by",
     aggregation(),
-    aggregations().map((name) => [name, name]),
+    aggregations().map((name) => [name, name, aggregationNamed(name)?.help]),
     (by) => adjust({ by }),
   );
 const explained = () =>

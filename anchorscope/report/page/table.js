@@ -3,7 +3,7 @@
 /* All terms, to search, sort and filter; another aggregation ranks them anew at once. */
 
 const COLUMNS = [
-  ["rank", "rank"],
+  ["rank", "rank", "rank"],
   ["term", "term"],
   ["label", "class"],
   ["driver", "driver", "driver"],
@@ -16,6 +16,7 @@ const COLUMNS = [
   ["occurrences", "occurs", "tested/of"],
   ["documents", "documents"],
 ];
+const RANK = "the place among the terms of its class; of a driver against it, among these";
 const UPWARDS = ["rank", "term", "label"];
 
 /** The columns that a run has a use for: name, title, and the name of what explains it. */
@@ -90,10 +91,12 @@ function tableRows() {
   const rows = explained()
     .filter((one) => !label || one.name === label)
     .flatMap((one) => {
-      const against = new Set(standingOf(aggregation(), one.number)?.against ?? []);
+      const against = standingOf(aggregation(), one.number)?.against ?? [];
+      const placeAgainst = new Map(against.map((number, place) => [number, place + 1]));
       return entries(aggregation(), one.number).map((entry) => ({
         ...entry,
-        driver: against.has(entry.number) ? "against" : entry.driver ? "for" : "",
+        place: placeAgainst.has(entry.number) ? `against ${placeAgainst.get(entry.number)}` : whole(entry.rank),
+        driver: placeAgainst.has(entry.number) ? "against" : entry.driver ? "for" : "",
         label: one.name,
         labelNumber: one.number,
       }));
@@ -126,7 +129,7 @@ function updateTable() {
           {
             scope: "col",
             class: `is-${name}`,
-            title: explained ? valueAt(about.names, explained) : null,
+            title: explained === "rank" ? RANK : explained ? valueAt(about.names, explained) : null,
             "aria-sort": name === sort ? (ascending ? "ascending" : "descending") : null,
           },
           el(
@@ -152,13 +155,15 @@ function updateTable() {
         { class: colour(row.labelNumber) },
         columns.map(([name]) =>
           name === "term"
-            ? el("th", { scope: "row" }, el("a", { href: termAddress(row.label, row.term) }, bdi(row.written)))
+            ? el("th", { scope: "row", class: row.driver ? "driver" : null }, el("a", { href: termAddress(row.label, row.term) }, bdi(row.written)))
             : el(
                 "td",
                 { class: `is-${name}` },
                 name === "label"
                   ? [el("span", { class: "dot" }), bdi(row.label)]
-                  : cellOf(name, row[name]),
+                  : name === "rank"
+                    ? row.place
+                    : cellOf(name, row[name]),
               ),
         ),
       ),

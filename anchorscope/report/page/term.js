@@ -99,10 +99,29 @@ function whereItStands(label, index) {
   const { rank, score, low, high, driver, tested, occurrences, anchors } = entry;
   const place = against
     ? [`Rank ${rank} against `, bdi(name), ": a driver against it"]
-    : [`Rank ${rank} for `, bdi(name), driver ? ": a driver" : `: ${NOT_TOLD_APART}`];
+    : [`Rank ${rank} for `, bdi(name), driver ? ": a driver" : `: ${notToldApart(label, [entry])}`];
   const span = low === null || high === null || low === high ? "" : `, interval ${number(low)} to ${number(high)}`;
   const found = anchors === null ? "" : `, an anchor in ${whole(anchors)} of them`;
-  return [...place, `. Score ${number(score)}${span}; tested in ${whole(tested)} of ${whole(occurrences)}${found}.`];
+  return [
+    ...place,
+    `. Score ${number(score)}${span}; tested in ${whole(tested)} of ${whole(occurrences)}${found}.`,
+    howItFollows(label, entry),
+  ];
+}
+
+/** In a sentence how a sum of effects follows from the tests of a term. */
+function howItFollows(label, { number: index, score, tested, occurrences }) {
+  const { effects } = page.data.terms.labels[label];
+  const { surrogate, weight, strategy } = settings();
+  if (!effects || !tested || !aggregationNamed(aggregation()).sum || weight !== "equal" || strategy !== "race") return "";
+  const { asked, documents } = page.data.about.labels[label];
+  const mean = effects[index] / tested;
+  const found = `${tested === 1 ? "Its one test found an effect" : `Its ${whole(tested)} tests found a mean effect`} of ${signed(mean, 3)}`;
+  if (asked < documents) return ` ${found}; its score is that over all documents, of which a part was asked.`;
+  if (tested === occurrences) return ` ${found}; its score is their sum.`;
+  const expected = surrogate ? "what the predictions lead to expect" : "what other words do";
+  const product = `× ${whole(occurrences)} = ${number(mean * occurrences)}`;
+  return ` ${found}, ${product}; drawn towards ${expected}, that makes ${number(score)}.`;
 }
 
 /** Its rank and score under each aggregation, and its counts in each class. */
@@ -144,7 +163,8 @@ function termFigures(label, index) {
         names.map((name) => el("th", { scope: "col" }, name)),
       ),
     );
-  const drivers = (name) => (standingOf(name, label)?.drivers.length ? "no" : "–");
+  const drivers = (name) =>
+    standingOf(name, label)?.drivers.length ? "no" : el("span", { title: `${name} tells no term of this class apart` }, "–");
   const place = (one) => (one.against >= 0 ? `against, ${one.against + 1}` : (one.rank ?? "–"));
   return el(
     "div",
@@ -165,7 +185,13 @@ function termFigures(label, index) {
         el("caption", {}, "Among the terms of ", bdi(about.labels[label].name)),
         head(
           "by",
-          ...ranks.map((one) => el("a", { href: termAddress(state().label, state().term, one.name) }, one.name)),
+          ...ranks.map((one) =>
+            el(
+              "a",
+              { href: termAddress(state().label, state().term, one.name), title: aggregationNamed(one.name)?.help },
+              one.name,
+            ),
+          ),
         ),
         el(
           "tbody",

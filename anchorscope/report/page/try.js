@@ -97,7 +97,7 @@ function showAnswer() {
             Object.entries(answer.probabilities).map(([name, p]) => probability(name, p)),
           )
         : null,
-      answer?.isMeasured ? (page.data.about.score.graded ? effectLegend(label, full) : anchorLegend()) : null,
+      answer?.isMeasured ? (page.data.about.score.graded ? effectLegend(label, full, answer.words.map(effectOf)) : anchorLegend()) : null,
       answer
         ? el(
             "p",
@@ -142,17 +142,19 @@ const probability = (name, p) =>
     el("span", { class: "score" }, p.toFixed(3)),
   );
 
+const effectOf = (word) => ({ value: word.effect, deviation: word.deviation });
+
+/** What is known of a word, in words. */
+function wordText(word) {
+  if (word.effect === null) return "not tested yet";
+  if (page.data.about.score.graded) return effectText(effectOf(word));
+  return `${word.anchor ? "anchor" : "no anchor"}, kept in ${word.agreements} of ${word.samples}`;
+}
+
 /** A word of the text; once measured in its shade, or as an anchor in a run that tests for them. */
 function wordButton(word, text, full) {
-  const isMeasured = word.effect !== null;
-  const { graded } = page.data.about.score;
-  const effect = { value: word.effect, deviation: word.deviation };
-  const { class: shade, css } = graded && isMeasured ? shadeOf(effect, full) : { class: word.anchor ? "anchor" : "" };
-  const told = !isMeasured
-    ? "not tested yet"
-    : graded
-      ? effectText(effect)
-      : `${word.anchor ? "anchor" : "no anchor"}, kept in ${word.agreements} of ${word.samples}`;
+  const isShaded = page.data.about.score.graded && word.effect !== null;
+  const { class: shade, css } = isShaded ? shadeOf(effectOf(word), full) : { class: word.anchor ? "anchor" : "" };
   return el(
     "button",
     {
@@ -160,7 +162,7 @@ function wordButton(word, text, full) {
       class: `word ${shade}`,
       css,
       "aria-pressed": String(attempt.chosen?.start === word.start),
-      title: told,
+      title: wordText(word),
       on: {
         click: () => {
           attempt.chosen = word;
@@ -197,6 +199,7 @@ function wordEditor(word) {
   return el(
     "p",
     { class: "tools editor" },
+    el("span", { class: "chosen" }, el("b", {}, bdi(text.slice(word.start, word.end))), `: ${wordText(word)}`),
     input,
     el("button", { type: "button", on: { click: () => put(input.value) } }, "Replace"),
     el("button", { type: "button", on: { click: () => put("") } }, "Remove"),

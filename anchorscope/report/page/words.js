@@ -23,7 +23,31 @@ function wordsView(main) {
 
 const shownTerms = () => Math.max(1, Math.min(200, Number(state().k) || settings().top_k));
 
-const NOT_TOLD_APART = "not told apart from other words at this budget";
+/** What the line says under which no term is a driver. */
+function notToldApart(label, below) {
+  const { asked, documents } = page.data.about.labels[label];
+  if (asked < documents) return "not told apart from other words at this budget";
+  const isAll = below.every((entry) => entry.tested >= entry.occurrences);
+  return `not told apart from other words${isAll ? ", though everything is tested" : " so far"}`;
+}
+
+const allLists = () =>
+  new Map(explained().map(({ number }) => [number, viewed(listsOf(aggregation(), number, shownTerms()))]));
+const rowsIn = (lists) => PARTS.flatMap((part) => lists[part]);
+
+const FAR_APART = 5;
+
+/** Whether each class has a scale of its own: as the address says, or else where one scale would make the bars of a
+ * class a fifth of another's, or less. */
+function hasOwnScales(lists) {
+  const { scale } = state();
+  if (scale) return scale === "own";
+  const longest = [...lists.values()]
+    .map(rowsIn)
+    .filter((rows) => rows.length)
+    .map((rows) => Math.max(...rows.map((entry) => Math.abs(entry.score))));
+  return longest.length > 1 && Math.max(...longest) > FAR_APART * Math.min(...longest);
+}
 
 function wordsTools(k) {
   return el(
@@ -53,12 +77,12 @@ function wordsTools(k) {
     ),
     select(
       "Scale",
-      state().scale ?? "same",
+      hasOwnScales(allLists()) ? "own" : "same",
       [
         ["same", "the same"],
         ["own", "each its own"],
       ],
-      (scale) => adjust({ scale: scale === "own" ? scale : null }),
+      (scale) => adjust({ scale }),
     ),
     el("span", { class: "grow" }),
     downloads("words", () =>
@@ -78,11 +102,18 @@ function legend() {
   return el(
     "dl",
     { class: "legend names" },
-    Object.entries(names).map(([name, told]) => [el("dt", {}, name), el("dd", {}, name === "score" && !isOwn ? (help ?? told) : told)]),
+    Object.entries(names).map(([name, told]) => [
+      el("dt", {}, name),
+      el("dd", {}, name === "score" && !isOwn ? (help ?? told) : name === "member" ? told + ofTheRun() : told),
+    ]),
     el("dt", {}, "bar, whiskers"),
-    el("dd", {}, state().scale === "own" ? "score and interval; each class has its own scale" : "score and interval"),
+    el("dd", { id: "scales" }),
   );
 }
+
+/** Memberships are of the run's own list, however many terms are looked at. */
+const ofTheRun = () =>
+  shownTerms() === settings().top_k ? "" : `: the list that the run was made for; ${shownTerms()} are looked at here`;
 
 function panel(label, mirrored) {
   const list = (part) => el("ol", { class: `rows ${part}`, on: { keydown: walk } });
@@ -113,9 +144,9 @@ function panel(label, mirrored) {
       el("span", { class: "counts", title: valueAt(names, countsName()) }, countsName()),
     ),
     list("drivers"),
-    el("p", { class: "divider", title: valueAt(names, "driver"), hidden: true }, NOT_TOLD_APART),
+    el("p", { class: "divider to-below", title: valueAt(names, "driver"), hidden: true }),
     list("below"),
-    el("p", { class: "divider", hidden: true }, "against ", bdi(label.name)),
+    el("p", { class: "divider to-against", hidden: true }, "against ", bdi(label.name)),
     list("against"),
     el("p", { class: "hiding quiet", hidden: true }),
     el("p", { class: "empty", hidden: true }),
@@ -124,17 +155,18 @@ function panel(label, mirrored) {
 
 /** Bring the panels up to date. */
 function updateWords() {
-  const lists = new Map(explained().map(({ number }) => [number, viewed(listsOf(aggregation(), number, shownTerms()))]));
-  const rowsIn = (list) => PARTS.flatMap((part) => list[part]);
+  const lists = allLists();
+  const isOwn = hasOwnScales(lists);
   const all = [...lists.values()].flatMap(rowsIn);
   const [shared, units] = [widest(all), unitOf(all.map((entry) => entry.score))];
+  const told = `score and interval${isOwn ? "; each class has its own scale" : ""}; against a class, from the other side`;
+  setText(document.getElementById("scales"), told);
   const longest = Math.max(0, ...all.map((entry) => [...entry.written].length));
   for (const section of document.querySelectorAll(".panel")) {
     const label = Number(section.dataset.label);
     const list = lists.get(label);
     if (!list) continue;
     const rows = rowsIn(list);
-    const isOwn = state().scale === "own";
     const unit = isOwn ? unitOf(rows.map((entry) => entry.score)) : units;
     section.classList.toggle("still", !isRunning());
     section.style.setProperty("--longest", Math.max(6, Math.min(17, longest)));
@@ -142,8 +174,9 @@ function updateWords() {
     for (const part of PARTS) {
       const container = section.querySelector(`.rows.${part}`);
       updateRows(container, part, list[part], label, isOwn ? widest(rows) : shared, unit);
-      const divider = container.previousElementSibling;
-      if (divider.classList.contains("divider")) divider.hidden = !list[part].length;
+      const divider = section.querySelector(`.divider.to-${part}`);
+      if (divider) divider.hidden = !list[part].length;
+      if (part === "below") setText(divider, notToldApart(label, list.below));
     }
   }
 }
@@ -164,6 +197,8 @@ function updateHeads(section, label, list, rows, unit) {
   setText(heads.querySelector(".score"), unit ? `score ×10${superscript(unit)}` : "score");
   setText(heads.querySelector(".member"), rows.some((entry) => typeof entry.membership === "number") ? "member" : "");
   heads.hidden = !rows.length;
+  const first = PARTS.find((part) => list[part].length) ?? "drivers";
+  section.querySelector(`.rows.${first}`).before(heads); // right above the first row
 }
 
 /** Documents, robust ones, and how sure the list is: of another aggregation than the run's own, its regret alone. */
@@ -174,6 +209,7 @@ function standingText(number) {
   const documents = plural(label.documents, "document");
   const said = [label.asked < label.documents ? `≈ ${documents} (asked: ${whole(label.asked)})` : documents];
   if (label.robust !== null && label.robust_of) said.push(robustText(label));
+  if (!label.asked) return said.join(" · "); // no document, so nothing that could be sure
   if (typeof regret === "number") said.push(`regret ${(Math.max(0, regret) * 100).toFixed(1)}%`);
   if (isOwn) said.push(label.settled ? "settled" : "not settled");
   return said.join(" · ");
