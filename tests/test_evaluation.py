@@ -233,7 +233,7 @@ def test_runs_of_other_documents_or_models_are_not_averaged(
 
 
 def test_the_lists_of_a_race_are_those_of_top(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Half of the documents are tested, and both say what all of them are expected to give; top shows drivers first."""
+    """Half of the documents are tested, and both say what all of them are expected to give."""
     from anchorscope.cli import main
 
     given = {"strategy": "race", "aggregation": "total", "score": "banzhaf", "test": "fixed", "max_samples": 4}
@@ -242,9 +242,7 @@ def test_the_lists_of_a_race_are_those_of_top(tmp_path: Path, capsys: pytest.Cap
     for name in ("total", "h"):
         assert main(["top", str(tmp_path), "--aggregation", name, "--label", "yes", "--format", "json"]) == 0
         listed = [row for row in json.loads(capsys.readouterr().out)["terms"] if row["side"] == "for"]
-        drivers = {row["term"] for row in listed if row["driver"]}
-        best = sorted(lists.by_aggregation(one, "yes", name), key=lambda term: term not in drivers)
-        assert [row["term"] for row in listed] == best[:4]
+        assert [row["term"] for row in listed] == lists.by_aggregation(one, "yes", name)[:4]
 
 
 def test_unknown_names_are_refused(kept: KeptRun) -> None:

@@ -260,17 +260,13 @@ READS = [
 
 @pytest.mark.parametrize(("name", "score"), READS)
 def test_a_run_made_for_one_aggregation_gives_any_other(name: str, score: str, tmp_path: Path) -> None:
-    """Terms and scores read from the folder of a run for pr are those of a run for the other; drivers come first."""
+    """Terms and scores read from the folder of a run for pr are those of a run for the other."""
     finish(make_run(folder=tmp_path / "run", score=score))
     reader = RunReader(tmp_path / "run")
     values = aggregation(name).score(reader.tally(), 0.5)
     direct = explained(aggregation=name, score=score)["labels"]
-    counted = reader.tally().anchors > 0 if AGGREGATIONS[name].reads == "verdicts" else np.ones(values.shape, bool)
     for number, label in enumerate(reader.labels):
-        named = {t["term"] for t in direct[label]["terms"] if t["driver"]}
-        drives = counted[number] if not AGGREGATIONS[name].is_graded else np.isin(reader.terms, [*named])
-        order = ranking(values[number], reader.tally().occurrences[number])
-        top = sorted(order, key=lambda t, drives=drives: not drives[t])[:4]
+        top = ranking(values[number], reader.tally().occurrences[number])[:4]
         expected = [(t["term"], t["score"]) for t in direct[label]["terms"]]
         assert [(reader.terms[t], float(values[number, t])) for t in top] == expected
 

@@ -268,7 +268,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """The top terms of one label, drivers first, and the drivers against it.
+    """The top terms of one label by their scores, and the drivers against it.
 
     ``documents`` is how many are predicted the label, in the whole collection; where the model was asked about
     ``asked`` of its documents only, that is an estimate. So is ``robust``, the number of documents whose prediction
