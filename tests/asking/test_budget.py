@@ -226,7 +226,9 @@ def test_when_time_is_up_nothing_is_passed_on() -> None:
     assert meter.sent == 1
 
 
-@pytest.mark.parametrize("settings", [PAIRS, ALL, BLOCKS, STOPPING], ids=["pairs", "scan", "blocks", "anchors"])
+@pytest.mark.parametrize(
+    "settings", [{**PAIRS, "regret": 0.0}, ALL, BLOCKS, STOPPING], ids=["pairs", "scan", "blocks", "anchors"]
+)
 def test_a_run_ends_within_one_batch_of_its_time(settings: dict, tmp_path: Path) -> None:
     """60 documents and a round of everything would take seconds; no call begins after the time that is allowed."""
     model = Slow()
