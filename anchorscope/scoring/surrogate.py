@@ -57,6 +57,10 @@ N_FOLDS = 8
 """With two, each fit would see half of the documents, and lists of few calls would be worth 3% less."""
 
 
+REFITTED_LABELS = 10
+"""With more labels each fold has the weights of the half that it is not in: eight fits a label would take too long."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Surrogate:
     """Weights (folds, labels, terms), in logits: row f is for the documents of fold f, to which it was not fitted.
@@ -88,7 +92,7 @@ def fit(document: Numbers, term: Numbers, rows: Floats, fold: Numbers, n_terms: 
     pairs = _Pairs.of(document, term, n_terms)
     is_second = fold >= N_FOLDS // 2
     halves = [_Part.of(pairs, mine) for mine in (~is_second, is_second)]
-    parts = [_Part.of(pairs, fold != number) for number in range(N_FOLDS)]
+    parts = [_Part.of(pairs, fold != number) for number in range(N_FOLDS if n_labels <= REFITTED_LABELS else 0)]
     # A label that no document is given is never asked about; the logits of two labels are each other's negatives.
     is_said = np.bincount(rows.argmax(axis=1), minlength=n_labels) > 0 if len(rows) else np.zeros(n_labels, bool)
     for label in [0] if n_labels == 2 else np.flatnonzero(is_said).tolist():
@@ -265,7 +269,7 @@ def _cross_fitted(halves: list[_Part], parts: list[_Part], target: Floats) -> tu
 
     The penalty is the one under which the weights of one half predict the other best.
     """
-    nothing = np.zeros((N_FOLDS, parts[0].n_terms))
+    nothing = np.zeros((N_FOLDS, halves[0].n_terms))
     # One document can predict nothing of another.
     if min(int(half.is_mine.sum()) for half in halves) < 2:
         return nothing, 0.0
@@ -278,4 +282,4 @@ def _cross_fitted(halves: list[_Part], parts: list[_Part], target: Floats) -> tu
     (other,) = halves[1].fits(target, PENALTIES[best : best + 1])
     starts = [other] * (N_FOLDS // 2) + [tried[best]] * (N_FOLDS // 2)
     found = [part.refit(target, PENALTIES[best], start) for part, start in zip(parts, starts)]
-    return np.stack(found), explained[best]
+    return np.stack(found or starts), explained[best]

@@ -144,3 +144,13 @@ def test_weights_that_are_nearly_right_lead_to_the_same_fit() -> None:
     (found,) = part.fits(target, (3.0,))
     for start in (found + chances.normal(0, 0.2, 12), np.zeros(12), found):
         assert part.refit(target, 3.0, start) == pytest.approx(found, abs=2e-3)
+
+
+def test_with_many_labels_a_fold_has_the_weights_of_the_other_half() -> None:
+    held = documents(400)
+    document, term = np.nonzero(held)
+    rows = np.exp(held @ np.random.default_rng(5).normal(0, 1, (N_TERMS, 12)))
+    found = fit(document, term, rows / rows.sum(axis=1, keepdims=True), np.arange(400) % 8, N_TERMS)
+    assert found.weights.shape == (8, 12, N_TERMS)
+    assert len(np.unique(found.weights.reshape(8, -1), axis=0)) == 2
+    assert (found.weights[:4] == found.weights[0]).all() and (found.weights[4:] == found.weights[4]).all()
