@@ -29,6 +29,9 @@ HUBER = 1.5
 HUBER_STEPS = 20
 """Values that are further off than so many standard deviations count the less, the further they are."""
 
+CONVERGED = 1e-5
+"""The steps end when no coefficient moves by more."""
+
 PRIOR: Floats = np.array([0.5, 1.0, 0.3, 0.05])
 """How large each coefficient may be, before anything is tested: a standard deviation. A word more or less that is worth
 0.3 logits, or a character 0.05, is a lot."""
@@ -57,7 +60,9 @@ def fit(x: Floats, value: Floats) -> tuple[Floats, Floats]:
         # The posterior of four coefficients, (4, 4): the prior keeps it solvable where all documents are alike.
         weighted = weight[:, None] * x
         covariance[:] = np.linalg.inv(x.T @ weighted / noise + np.diag(PRIOR**-2.0))
-        mean = covariance @ (weighted.T @ value) / noise
+        before, mean = mean, covariance @ (weighted.T @ value) / noise
+        if np.abs(mean - before).max() < CONVERGED:
+            break
         off = np.abs(value - x @ mean)
         far = HUBER * 1.48 * float(np.median(off))  # 1.48 medians are a standard deviation
         weight = np.minimum(1.0, (far + 1e-6) / np.maximum(off, 1e-9))
