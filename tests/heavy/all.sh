@@ -9,7 +9,12 @@ log=docs/data/test-all.log
 export PIP_DISABLE_PIP_VERSION_CHECK=1 OMP_NUM_THREADS=1
 NEEDED="pytest pytest-xdist hypothesis jsonschema"
 CORE="tests/text tests/sampling tests/scoring tests/planning tests/asking tests/journal tests/local_scores tests/backends
-  tests/test_run.py tests/test_explainer.py tests/test_onnx.py tests/test_result.py"
+  tests/test_run.py tests/test_explainer.py tests/test_onnx.py tests/test_result.py
+  --ignore tests/backends/test_ray_actors.py --ignore tests/local_scores/test_gradients.py --ignore tests/local_scores/test_family.py
+  --deselect tests/planning/test_draw.py::test_on_ray_it_is_the_same
+  --deselect tests/planning/test_draw.py::test_a_file_that_workers_cannot_see_is_said"
+# (Neither Ray nor torch nor the libraries of other scores are there.) From 3.13 on Python tells of connections that tests leave to be closed by themselves.
+QUIET="-W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning"
 
 # environment NAME PYTHON PACKAGES...: made on first use, and again where what it holds has changed.
 environment() {
@@ -32,7 +37,7 @@ part() {
   echo "== $name: $(".venv-all/$name/bin/python" --version)"
   ".venv-all/$name/bin/python" -m pip list 2>/dev/null |
     grep -iE "^(spacy|fasttext|setfit|keras|torch|transformers|tokenizers|scikit-learn|numpy|onnxruntime) " || true
-  ".venv-all/$name/bin/python" -m pytest -q -p no:cacheprovider "$@" 2>&1 | tail -n 25
+  ".venv-all/$name/bin/python" -m pytest -q -n 2 -p no:cacheprovider $QUIET "$@" 2>&1 | tail -n 25
 }
 
 everything() {
