@@ -44,7 +44,7 @@ everything() {
   echo "make test-all, $(date -u +%Y-%m-%d), commit $(git rev-parse --short HEAD)"
   first=$1
   environment heavy "$first" $NEEDED -e ".[scikit,huggingface,http,onnx]" spacy setfit keras fasttext-numpy2-wheel &&
-    part heavy tests/heavy
+    part heavy tests/heavy -n 0
   environment transformers-4 "$first" $NEEDED -e ".[scikit,http,onnx]" torch "transformers<5" &&
     part transformers-4 tests/test_architectures.py
   for python in "$@"; do

@@ -188,6 +188,7 @@ def test_h_without_any_anchor_is_zero() -> None:
 # --- G_pr is what the paper says it is: the maximum of the likelihood ---
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")  # of an older scipy
 @pytest.mark.parametrize(
     ("anchors", "non_anchors", "alpha"),
     [
