@@ -2,7 +2,7 @@
 
 At most as many as the caller allows, and as the memory was found to hold (or the server to take). Where calls keep
 failing they get smaller, as one text may be what fails: half as many each time. They grow again after calls that went
-well, so a bad minute does not slow down the rest of a run.
+well, all or in part, so a bad minute does not slow down the rest of a run.
 
 >>> size = BatchSize(32)
 >>> size.failed(32)
@@ -17,7 +17,7 @@ well, so a bad minute does not slow down the rest of a run.
 from __future__ import annotations
 
 CALLS_TO_GROW = 4
-"""After so many calls without a failure, the next may be twice as large."""
+"""After so many calls that were answered, the next may be twice as large."""
 
 
 class BatchSize:

@@ -186,12 +186,16 @@ class RetryingPredictor:
             log.info("%s cannot take %d texts at once; on with %d", self.name, len(texts), now)
             return self._nothing(), n_failed
         found = self._answered_in_part(texts, error)
-        n_failed = 1 if len(found.places) else n_failed + 1
+        if len(found.places):
+            self._size.went_well(len(texts))
+            n_failed = 1
+        else:
+            n_failed += 1
         if not isinstance(error, ModelFailedError) or n_failed >= self._retry.tries_after(cause):
             rows = self._divide(texts, error, n_failed)
             return _Found(range(len(texts)), rows), 0
         self._pause(n_failed, error)
-        if n_failed % FAILURES_TO_HALVE == 0:
+        if n_failed % FAILURES_TO_HALVE == 0 and len(texts) > 1:  # one text has no half
             self._size.failed(len(texts))
         return found, n_failed
 

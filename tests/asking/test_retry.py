@@ -350,6 +350,33 @@ class TestBatches:
             asked.predict(TEXTS)
         assert model.calls[0] == 100 and {*model.calls[1:]} == {1}
 
+    def test_one_text_that_fails_for_a_while_makes_no_later_call_smaller(self) -> None:
+        """Text 7 fails five times; the 100 texts after it are asked about in one call all the same."""
+
+        def act(call: int, texts: Sequence[str]) -> None:
+            if call <= 5:
+                rows = np.tile([0.25, 0.75], (len(texts) - 1, 1))
+                raise SomeFailedError("500", [texts.index("text 7")], rows) from OSError("500")
+
+        asked, _ = retrying(model := Scripted(act))
+        asked.predict(TEXTS)
+        asked.predict(TEXTS)
+        assert model.calls == [100, 1, 1, 1, 1, 1, 100]
+
+    def test_calls_grow_again_where_single_texts_still_fail(self) -> None:
+        """Nothing is answered three times: calls of 50. Then all but one text are, each time; four such, and 100 go."""
+
+        def act(call: int, texts: Sequence[str]) -> None:
+            if call <= 3:
+                raise SomeFailedError("503", range(len(texts)), np.empty((0, 2))) from OSError("503")
+            if len(texts) > 1:
+                raise SomeFailedError("500", [0], np.tile([0.25, 0.75], (len(texts) - 1, 1))) from OSError("500")
+
+        model = Scripted(act)
+        asked = RetryingPredictor(model, Retry(sleep=lambda _: None), batch_size=100)
+        asked.predict([f"text {number}" for number in range(400)])
+        assert model.calls[:8] == [100] * 3 + [50] * 4 + [100]
+
     def test_what_a_server_finds_too_large_is_halved_for_good(self) -> None:
         """413 is no failure to wait for: 100, 50 and then 25 at a time."""
 
