@@ -8,13 +8,13 @@ is one place in the order.
 
 How many documents hold a word is known after one prediction a document, and what the untested ones may bring is in
 ``posterior.py``. What these predictions say themselves about every word (``surrogate.py``) is where the race starts
-from, where the local score is graded. Each round extends the prefixes of the words whose membership in the top k is
-least certain and matters most. What it asks for depends on what a call buys:
+from, where the local score is graded. Which prefixes a round extends depends on what a call buys:
 
-    a term in a document   (occlusion) each pair costs a call of its own: the next documents of each such word, for
-                           that word alone
-    a whole document       (banzhaf, anchor) one block of samples serves all its words: the documents that most of
-                           the words in doubt want
+    a term in a document   (occlusion) each pair costs a call of its own. A pool of words is tested on, those that would
+                           be the best if each did somewhat better than expected; the tests of each are in proportion to
+                           the doubt whether it is among the best
+    a whole document       (banzhaf, anchor) one block of samples serves all its words: the documents that most of the
+                           words in doubt want
 
 A label is settled when the expected regret of its list is below the share that was asked for and each driver in it has
 a few tests, or when everything is tested: then the race equals the exhaustive scan exactly.
@@ -22,6 +22,7 @@ a few tests, or when everything is tested: then the race equals the exhaustive s
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 
 import numpy as np
@@ -52,7 +53,7 @@ START = 256
 """Documents a label that are tested in plain priority order, before the words are told apart, where a block serves
 all."""
 
-START_WORDS = 30
+START_WORDS = 15
 START_TESTS = 2
 """Words a label that are tested first, so many times each, where a test serves one: a random choice, by how many
 documents hold them, from which is learnt what words are like."""
@@ -67,8 +68,14 @@ NEARLY_ALL = 0.75
 """A label with this share of its tests made is tested to the end: that costs a third more at most, and then its scores
 are exact."""
 
+POOL = 3
+"""Words that a round of pairs extends, in multiples of k."""
+
+LEAST_DOUBT = 0.025
+"""The doubt of a word whose place seems sure: it gets a twentieth of the tests of a word that may be in or out."""
+
 FOCUS = 6
-"""Words that a round extends, in multiples of k."""
+"""Words whose documents a round of whole documents chooses from, in multiples of k."""
 
 
 class Race:
@@ -222,7 +229,7 @@ class Race:
     # --- where a test serves one word: pairs of a word and a document ---
 
     def _pairs(self, labels: list[int]) -> Iterator[tuple[int, Numbers]]:
-        """The next occurrences of the words in doubt, by document."""
+        """The next occurrences of the words of the pools, by document."""
         chosen = [self._next_pairs(label, max(1, len(labels))) for label in labels]
         asked = np.concatenate([np.empty(0, np.int64), *chosen])
         self._asked[asked] = True
@@ -259,13 +266,13 @@ class Race:
         return ranking(np.log(chance) / np.maximum(documents, 1), documents, START_WORDS).tolist()
 
     def _shares(self, label: int, size: int) -> dict[int, int]:
-        """How many tests each of the words in doubt gets: in proportion to the doubt, one at least."""
-        # Tests in proportion to the doubt; without any doubt, alike.
-        doubt = self._doubt(label)
-        words = self._focus(label, doubt)
-        total = float(doubt[words].sum())
-        share = doubt[words] / total if total > 0 else np.full(len(words), 1 / max(1, len(words)))
-        return dict(zip(words, np.maximum(1, np.rint(share * size)).astype(int).tolist()))
+        """How many tests each word of the pool gets now: all that it has had are to be in proportion to its doubt."""
+        words = self._unfinished(label, self._forecasts[label].hoped, POOL)
+        doubt = np.maximum(self._doubt(label), LEAST_DOUBT)
+        counted = self._sums.counted[label]
+        left = self._known.documents[label] - counted
+        given = apportioned(size, doubt[words].tolist(), counted[words].tolist(), left[words].tolist())
+        return {word: n for word, n in zip(words, given) if n > 0}
 
     # --- where a block of samples serves all words of a document ---
 
@@ -286,7 +293,7 @@ class Race:
         waiting = self._start[label][~self._visited[self._start[label]]]
         if len(waiting):
             return waiting[:quota].tolist()
-        focus = self._focus(label, self._doubt(label))
+        focus = self._focus(label)
         # Rounded up; twice the quota in all, so that there is something to choose from.
         each = -(-2 * quota // len(focus))
         wanted: dict[int, int] = {}
@@ -296,17 +303,48 @@ class Race:
                 wanted[document] = wanted.get(document, 0) + 1
         return sorted(wanted, key=lambda document: (-wanted[document], document))[:quota]
 
+    def _focus(self, label: int) -> list[int]:
+        """The unfinished words whose membership is least certain and matters most: an interval's width is what a wrong
+        guess may cost."""
+        forecast = self._forecasts[label].forecast
+        doubt = self._doubt(label)
+        doubt[self._forecasts[label].contenders] *= forecast.high - forecast.low
+        return self._unfinished(label, doubt, FOCUS)
+
+    # --- the words that are to be tested on ---
+
     def _doubt(self, label: int) -> NDArray[np.float64]:
-        """How uncertain the membership of each word is, times how much that matters, (terms,)."""
-        now = self._forecasts[label]
-        m = now.forecast.membership
+        """How uncertain the membership of each word is, (terms,): 1/2 where it is a toss of a coin."""
+        m = self._forecasts[label].forecast.membership
         doubt = np.zeros(len(self._collection.terms))
-        # sqrt(m (1 - m)) is greatest for a coin; the width of the interval says what a wrong guess would cost.
-        doubt[now.contenders] = np.sqrt(m * (1 - m)) * (now.forecast.high - now.forecast.low)
+        doubt[self._forecasts[label].contenders] = np.sqrt(m * (1 - m))
         return doubt
 
-    def _focus(self, label: int, doubt: NDArray[np.float64]) -> list[int]:
-        """The unfinished words whose membership is least certain and matters most."""
+    def _unfinished(self, label: int, order: NDArray[np.float64], times_k: int) -> list[int]:
+        """The first words in an order, the greatest first, among those that are not tested wherever they stand."""
         documents = self._known.documents[label]
         unfinished = self._sums.counted[label] < documents
-        return ranking(doubt, np.where(unfinished, documents, 0), FOCUS * self._settings.top_k).tolist()
+        return ranking(order, np.where(unfinished, documents, 0), times_k * self._settings.top_k).tolist()
+
+
+def apportioned(size: int, weights: list[float], had: list[int], most: list[int]) -> list[int]:
+    """Give out so many tests that what each word has had in all is as nearly in proportion to its weight as can be, but
+    no word more than ``most``: the method of Webster and Sainte-Lague for the seats of a parliament.
+
+    >>> apportioned(7, weights=[1.0, 1.0, 0.5], had=[4, 0, 0], most=[9, 9, 9])
+    [1, 4, 2]
+    """
+    given = [0] * len(weights)
+    # The next test goes to the word that has fewest for its weight.
+    waiting = [((n + 0.5) / weight, i) for i, (n, weight, room) in enumerate(zip(had, weights, most)) if room > 0]
+    heapq.heapify(waiting)
+    for _ in range(size):
+        if not waiting:
+            break
+        _, i = waiting[0]
+        given[i] += 1
+        if given[i] < most[i]:
+            heapq.heapreplace(waiting, ((had[i] + given[i] + 0.5) / weights[i], i))
+        else:
+            heapq.heappop(waiting)
+    return given

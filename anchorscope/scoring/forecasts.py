@@ -62,6 +62,9 @@ LEAST_WORTH = 0.001
 REACH = 3.0
 """Standard deviations by which a word may miss its estimate, when the contenders are chosen."""
 
+OPTIMISM = 0.5
+"""Standard deviations by which a word may be better than expected, when those to be tested are chosen."""
+
 Floats = NDArray[np.float64]
 
 
@@ -100,6 +103,12 @@ class LabelForecast:
     def estimates(self) -> Floats:
         """The expected total of every word."""
         return self._totals.expected
+
+    @property
+    def hoped(self) -> Floats:
+        """The score of every word if its total is somewhat better than expected: the less is known, the better."""
+        hoped = self.estimates + OPTIMISM * self._totals.spread
+        return self._scores(hoped[None], np.arange(len(self._n)), alone=True)[0]
 
     @cached_property
     def _totals(self) -> MixtureTotals:
