@@ -222,6 +222,12 @@ class RunReader:
         return self._per_label("SELECT predicted, count(*) FROM documents GROUP BY predicted")
 
     @defensive
+    def tested_per_label(self) -> NDArray[np.int64]:
+        """How many documents of each label have a tested word."""
+        tested = np.unique(self._rows[self._rows["term"] >= 0]["document"])
+        return np.bincount(self.predicted[tested], minlength=len(self.labels))
+
+    @defensive
     def visited_per_label(self) -> NDArray[np.int64]:
         """In how many documents of each label it was looked whether they keep their prediction with no word kept."""
         return np.bincount(self.predicted[self._rows[self._rows["term"] < 0]["document"]], minlength=len(self.labels))
