@@ -159,15 +159,17 @@ class Explainer:
         return explain_document(text, predictor, score, settings.tau, kinds)
 
     def _predictor(self, texts: Sequence[str]) -> Predictor:
+        if not isinstance(self.retry, Retry | None):
+            raise InputError(f"retry must be a Retry, not {in_a_line(self.retry)}.")
         predictor = as_predictor(
             self.model,
             labels=self.labels,
             head=self.head,
             text_column=self.text_column,
             learn_from=share_of(texts, self.max_model_calls),
+            retry=self.retry,
+            max_seconds=Budget.of(self.max_seconds, self.max_model_calls).max_seconds,
         )
-        if not isinstance(self.retry, Retry | None):
-            raise InputError(f"retry must be a Retry, not {in_a_line(self.retry)}.")
         if isinstance(predictor, RetryingPredictor) and self.retry is None and self.batch_size is None:
             return predictor
         kept = kept_for(predictor, self.cache)

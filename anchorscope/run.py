@@ -112,7 +112,7 @@ class Run:
         if documents.beyond is not None:
             self._skipped["not drawn, only counted"] = documents.beyond.n_documents - len(self._chosen)
         self._segmenters = check_scripts(self._chosen, settings)
-        self._choosing = Cost(seconds=monotonic() - start)
+        self._choosing = Cost(seconds=monotonic() - start + self._predictor.probed_seconds)
 
     def snapshots(self) -> Generator[Snapshot, None, None]:
         """Compute, and yield what is known after each round; in a folder, the result is written at the end.

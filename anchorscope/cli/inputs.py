@@ -106,13 +106,14 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
     labels = given["names"].split(",") if "names" in given else None
     options = chosen(given, ("trust", "allow_pickle", "device", "dtype", "compiled", "text_column", "head"))
     options["learn_from"] = share_of(texts, given.get("max_model_calls"))
+    options |= chosen(given, ("max_seconds",))
     if remote := given_remote(given):
-        predictor = load_predictor(given["model"], labels=labels, remote=remote, **options)
-        return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES)), kept=given_cache(given, predictor))
-    predictor = load_predictor(given["model"], labels=labels, **options)
-    return RetryingPredictor(
-        predictor, given_retry(given), **chosen(given, ("batch_size",)), kept=given_cache(given, predictor)
-    )
+        retry = Retry(given.get("model_tries", TRIES))
+        predictor = load_predictor(given["model"], labels=labels, remote=remote, retry=retry, **options)
+        return RetryingPredictor(predictor, retry, kept=given_cache(given, predictor))
+    retry = given_retry(given)
+    predictor = load_predictor(given["model"], labels=labels, retry=retry, **options)
+    return RetryingPredictor(predictor, retry, **chosen(given, ("batch_size",)), kept=given_cache(given, predictor))
 
 
 def learnt_names(predictor: Predictor) -> bool:

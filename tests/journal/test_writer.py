@@ -315,7 +315,7 @@ def test_a_surrogate_with_a_gap_is_nobodys(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run", **PAIRS), rounds=1)
     with closing(sqlite3.connect(tmp_path / "run" / FILE)) as db, db:
         assert db.execute("DELETE FROM surrogate WHERE fold = 2 AND label = 1").rowcount == 1
-    with pytest.raises(RunFolderError, match="holds what no run has written .*surrogate is not complete"):
+    with pytest.raises(RunFolderError, match=r"holds what no run has written .*surrogate is not complete"):
         finish(make_run(folder=tmp_path / "run", resume=True, **PAIRS))
 
 
