@@ -142,7 +142,35 @@ def parquets() -> dict[str, bytes]:
         sink = io.BytesIO()
         parquet.write_table(table, sink)
         found[name] = sink.getvalue()
+    sink = io.BytesIO()
+    parquet.write_table(tables["bomb_of_many.parquet"], sink, use_dictionary=False, data_page_size=1 << 30)
+    found["bomb_that_lies.parquet"] = understated(sink.getvalue())
     return found
+
+
+def understated(data: bytes) -> bytes:
+    """A parquet file whose directory says of each chunk that it unpacks to one byte; its pages say what they did."""
+    from pyarrow.parquet import ParquetFile
+
+    metadata = ParquetFile(io.BytesIO(data)).metadata
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    directory = data[start:]
+    for group in (metadata.row_group(number) for number in range(metadata.num_row_groups)):
+        for chunk in (group.column(number) for number in range(group.num_columns)):
+            told = _as_varint(2 * chunk.total_uncompressed_size)
+            assert told in directory
+            # One byte, written down in as many as the truth took.
+            directory = directory.replace(told, bytes([2 | 128, *[128] * (len(told) - 2), 0]))
+    return data[:start] + directory
+
+
+def _as_varint(number: int) -> bytes:
+    """Seven bits a byte, the least first; the eighth says that there are more."""
+    found = []
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*found, number])
 
 
 def cases() -> dict[str, Case]:
@@ -168,6 +196,8 @@ def of_documents() -> dict[str, Case]:
         more += ("--label-column", "label") if name in ("far.parquet", "half.jsonl") else ()
         more += ("--text-column", "body") if name == "texts.txt" else ()
         found[name] = Case(["explain", name, *MODEL, *PLAIN, *more])
+        if name.startswith("bomb") and name.endswith(".parquet"):
+            found[f"{name}, drawn"] = Case(["explain", name, "--draw", "5", *MODEL, *PLAIN, *more])
     paths = ("missing.csv", ".", "good.csv/x.csv", "a\0b.csv", "~nobody-here/x.csv", "a" * 300 + ".csv", "")
     for path in paths:
         found[f"path {path[:20]!a}"] = Case(["explain", path, *MODEL, *PLAIN])

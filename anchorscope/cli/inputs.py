@@ -81,12 +81,13 @@ def given_documents(given: Mapping[str, Any], settings: Settings) -> Documents:
 
 
 def _drawn_documents(given: Mapping[str, Any], settings: Settings) -> Documents:
-    for option in ("label_column", "format", "encoding", "max_unpacked"):
+    for option in ("label_column", "format", "encoding"):
         if option in given:
             raise InputError(f"--draw reads the texts of Parquet files alone: leave out --{option.replace('_', '-')}.")
     paths = given.get("documents", [])
     backend = given.get("backend", "local")
-    with named_blocks(backend, paths, given.get("text_column"), given.get("workers")) as blocks:
+    limits = chosen(given, LIMITS)
+    with named_blocks(backend, paths, given.get("text_column"), given.get("workers"), **limits) as blocks:
         return draw(blocks, given["draw"], settings, **chosen(given, ("clean",)))
 
 
