@@ -25,7 +25,7 @@ from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.report.page import FILE as REPORT
 from anchorscope.report.page import is_report
-from anchorscope.run import Run, refuse_existing
+from anchorscope.run import Run, heard_before, refuse_existing
 from anchorscope.settings import Settings, needs_perturbator, preset
 from anchorscope.text.read import Documents, read_files
 from anchorscope.types import Perturbator, Predictor
@@ -108,6 +108,8 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
     options = chosen(given, ("trust", "allow_pickle", "device", "dtype", "compiled", "text_column", "head"))
     options["learn_from"] = share_of(texts, given.get("max_model_calls"))
     options |= chosen(given, ("max_seconds",))
+    if "head" not in given:  # the labels of a run are then its two answers, not the model's names
+        options["heard"] = heard_before(given.get("out"), "resume" in given)
     if remote := given_remote(given):
         retry = Retry(given.get("model_tries", TRIES))
         predictor = load_predictor(given["model"], labels=labels, remote=remote, retry=retry, **options)

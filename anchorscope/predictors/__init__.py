@@ -32,7 +32,7 @@ from anchorscope.files import is_path_of_folder
 from anchorscope.predictors.adapt import adapted
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.remote.options import RemoteOptions
-from anchorscope.types import Predictor
+from anchorscope.types import HeardLabels, Predictor
 
 __all__ = ["as_predictor", "load_predictor"]
 
@@ -68,6 +68,7 @@ def as_predictor(
     learn_from: Sequence[str] = (),
     retry: Retry | None = None,
     max_seconds: float = inf,
+    heard: HeardLabels | None = None,
     head: str | None = None,
 ) -> Predictor:
     """The Predictor for a Python object; one that is a Predictor already comes back as it is.
@@ -75,8 +76,8 @@ def as_predictor(
     ``labels`` are the names of the columns, in their order: needed for a function whose rows do not name them; for
     other models they are new names. ``text_column`` is where a model that was fitted on a table finds its texts. A
     function that answers label names is asked about some of the documents ``learn_from``, to learn them; each call is
-    tried as ``retry`` says, and all of them may take ``max_seconds``. ``head`` is the one label to ask about: whether a
-    text has it or not.
+    tried as ``retry`` says, and all of them may take ``max_seconds``. It is not asked for labels that were ``heard``
+    before. ``head`` is the one label to ask about: whether a text has it or not.
     """
     options = ModelOptions(
         labels=labels,
@@ -84,6 +85,7 @@ def as_predictor(
         learn_from=learn_from,
         retry=retry or Retry(),
         max_seconds=max_seconds,
+        heard=heard,
         head=head,
     )
     return adapted(model, options)
@@ -101,6 +103,7 @@ def load_predictor(
     learn_from: Sequence[str] = (),
     retry: Retry | None = None,
     max_seconds: float = inf,
+    heard: HeardLabels | None = None,
     head: str | None = None,
     dtype: str | None = None,
     compiled: bool = False,
@@ -127,6 +130,7 @@ def load_predictor(
         learn_from=learn_from,
         retry=retry or Retry(),
         max_seconds=max_seconds,
+        heard=heard,
         head=head,
         dtype=dtype,
         compiled=compiled,

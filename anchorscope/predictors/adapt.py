@@ -62,6 +62,7 @@ def _adapter(model: Any, options: ModelOptions, name: str | None, fingerprint: s
             learn_from=options.learn_from,
             retry=options.retry,
             max_seconds=options.max_seconds,
+            heard=options.heard,
             head=head,
         )
     raise InputError(

@@ -54,6 +54,7 @@ from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.named_rows import are_named, in_columns, labels_named
 from anchorscope.text.pairs import as_read, is_pair
+from anchorscope.types import HeardLabels
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ class FunctionPredictor:
 
     With a ``head`` it is asked about this label alone (``heads.py``). ``n_probed`` texts were asked about to find the
     labels, those of ``learn_from`` where it answers names, which took ``probed_seconds``, of ``max_seconds`` at most;
-    ``at_once`` texts are best asked about together.
+    what was ``heard`` before is not asked again. ``at_once`` texts are best asked about together.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class FunctionPredictor:
         learn_from: Sequence[str] = (),
         retry: Retry | None = None,
         max_seconds: float = inf,
+        heard: HeardLabels | None = None,
         head: str | None = None,
     ) -> None:
         self.function = function
@@ -102,18 +104,24 @@ class FunctionPredictor:
         self.is_fully_fingerprinted = self.is_remote
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         start = monotonic()
-        probe = _Probe(function, self.name, retry or Retry(), max_seconds)
-        found = _own_labels(probe, learn_from) if labels is None else _Labels(None, 0)
+        if labels is not None:
+            found = _Labels(None, 0)
+        elif heard is not None:
+            found = _Labels(heard.names, 0)
+        else:
+            found = _own_labels(_Probe(function, self.name, retry or Retry(), max_seconds), learn_from)
         self.n_probed = found.n_probed
         self.n_probed_tokens = self.n_tokens
         self.probed_seconds = monotonic() - start if found.n_probed else 0.0
-        self.has_learnt_names = found.n_probed > len(PROBE)
+        has_learnt = found.n_probed > len(PROBE)
+        answers_names = has_learnt or (heard is not None and heard.has_probabilities is False)
+        self.has_learnt_names = has_learnt or (labels is None and heard is not None)
         names = chosen_labels(found.names, labels, self.name)
         self._head = None if head is None else chosen_head(names, head, self.name)
         self._names = names
         self.labels = self._head.labels if self._head else names
-        self.has_probabilities = not self.has_learnt_names
-        self._has_answered = self.has_learnt_names
+        self.has_probabilities = not answers_names
+        self._has_answered = answers_names
         self._columns = Columns()
         self.fingerprint = fingerprint or of_object(function)
 

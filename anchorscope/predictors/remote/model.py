@@ -51,6 +51,7 @@ def from_url(url: str, options: ModelOptions) -> Predictor:
         learn_from=options.learn_from,
         retry=options.retry,
         max_seconds=options.max_seconds,
+        heard=options.heard,
         head=options.head,
     )
 
