@@ -2,8 +2,9 @@
 
 Documents that are not what they say, options out of range, models that cannot be explained, folders and files in the
 wrong place, closed streams. Each is given to the command line, in this process; where streams are closed or workers
-started, in one of its own. The command must end with status 2 and one line on the error output that says what was wrong
-and never that this should not happen; it must print nothing else, and leave no run folder behind.
+started, in one of its own. The command must end with status 2 (1 where its time is up) and one line on the error output
+that says what was wrong and never that this should not happen; it must print nothing else, and leave no run folder
+behind.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ PACK: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.com
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A command that is bad; ``closed`` are streams that it finds closed."""
+    """A command that is bad; ``closed`` are streams that it finds closed, ``status`` is what it ends with."""
 
     arguments: Sequence[str]
     closed: Sequence[int] = ()
     alone: bool = False
+    status: int = 2
 
     @property
     def needs_process(self) -> bool:
@@ -243,6 +245,9 @@ def of_models() -> dict[str, Case]:
         for name in BAD_MODELS
     }
     found |= {name: Case([*start, "--model", f"reliability.bad_models:{name}"]) for name in WITH_LABELS}
+    hanging = [*start, "--model", "reliability.bad_models:hangs", "--max-seconds", "1"]
+    found["hangs when it is asked for its labels"] = Case(hanging, alone=True)
+    found["hangs with its first documents"] = Case([*hanging, "--labels", "no,yes"], alone=True, status=1)
     travel = [*start, "--model", "reliability.bad_models:cannot_travel", "--workers", "2"]
     found["cannot travel to workers"] = Case(travel, alone=True)
     paths = (
@@ -332,7 +337,7 @@ def judged(case: Case) -> dict[str, Any]:
     one_sentence = len(lines) == 1 and lines[0].startswith("anchorscope: error: ") and lines[0].isprintable()
     expected = not said if 2 in case.closed else one_sentence
     left = sorted(_left(Path.cwd()) - before)
-    good = status == 2 and expected and not printed and not left and "should not happen" not in said
+    good = status == case.status and expected and not printed and not left and "should not happen" not in said
     return {"status": status, "as_promised": good, **({} if good else {"said": said[-500:], "left": left})}
 
 
