@@ -147,7 +147,16 @@ def parquets() -> dict[str, bytes]:
     sink = io.BytesIO()
     parquet.write_table(tables["bomb_of_many.parquet"], sink, use_dictionary=False, data_page_size=1 << 30)
     found["bomb_that_lies.parquet"] = understated(sink.getvalue())
+    found["contradicting.parquet"] = contradicting(found["other.parquet"], "body")
     return found
+
+
+def contradicting(data: bytes, column: str) -> bytes:
+    """A parquet file whose schema says that no cell is missing, and whose statistics count missing ones: asked about
+    its chunks, pyarrow ends the process."""
+    optional, required = (b"\x15\x0c%" + bytes([kind, 0x18, len(column)]) + column.encode() for kind in (2, 0))
+    assert data.count(optional) == 1
+    return data.replace(optional, required)
 
 
 def understated(data: bytes) -> bytes:
@@ -196,7 +205,7 @@ def of_documents() -> dict[str, Case]:
     for name in documents(b"text\ngreat\n"):
         more = ("--max-unpacked", "1000000") if name.startswith("bomb") else ()
         more += ("--label-column", "label") if name in ("far.parquet", "half.jsonl") else ()
-        more += ("--text-column", "body") if name == "texts.txt" else ()
+        more += ("--text-column", "body") if name in ("texts.txt", "contradicting.parquet") else ()
         found[name] = Case(["explain", name, *MODEL, *PLAIN, *more])
         if name.startswith("bomb") and name.endswith(".parquet"):
             found[f"{name}, drawn"] = Case(["explain", name, "--draw", "5", *MODEL, *PLAIN, *more])

@@ -109,7 +109,7 @@ def checked_column(files: Sequence[str], column: str | None) -> str:
             raise DocumentsError(f"{file} is no regular file; name a .parquet file, a folder of them, or a pattern.")
         try:
             known = read_schema(file).names
-        except (OSError, ArrowException) as error:
+        except (OSError, ValueError, ArrowException) as error:  # a name that is no UTF-8, among others
             raise DocumentsError(f"{file} cannot be read ({error}); check that it is a whole Parquet file.") from error
         if known.count(name) > 1:
             raise DocumentsError(f"{file} has {known.count(name)} columns called {name!r}; rename all but one.")

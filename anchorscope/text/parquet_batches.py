@@ -7,11 +7,11 @@ are written out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from anchorscope.errors import DocumentsError
-from anchorscope.text.parquet_pages import DELTA, DELTA_LENGTHS, chunk_pages
+from anchorscope.text.parquet_pages import DELTA, DELTA_LENGTHS, Group, directory, pages
 from anchorscope.text.unpack import too_large
 
 ROWS_AT_ONCE = 1024
@@ -46,12 +46,14 @@ def batches(
     schema = plain.schema_arrow
     if nested := [name for name in wanted if is_nested(schema.field(name).type)]:
         raise DocumentsError(f"{source}: the column {nested[0]!r} holds lists; choose another column.")
-    chosen = [*range(plain.metadata.num_row_groups)] if groups is None else [*groups]
-    n_delta, differences = _checked_pages(plain, data, wanted, chosen, source, limit)
+    known = directory(data)
+    chosen = [*range(len(known))] if groups is None else [*groups]
+    columns = {n: name for n in range(len(plain.schema)) if (name := plain.schema.column(n).path) in wanted}
+    n_delta, differences = _checked_pages(data, [known[group] for group in chosen], columns, source, limit)
     # As dictionaries: a value that occurs a million times is there once, until it is known how much that makes.
     file = ParquetFile(data, read_dictionary=[*{*wanted} - differences])
     width = sum(_width(schema.field(name).type) for name in wanted)
-    if sum(file.metadata.row_group(group).num_rows for group in chosen) * width > limit:
+    if sum(known[group].n_rows for group in chosen) * width > limit:
         raise too_large(source, limit)
     left = limit
     # A cell that begins as the one before it can be as large as all of them as they stand, and so can the next.
@@ -79,18 +81,20 @@ def cells(column: Any) -> list[Any]:
 
 
 def _checked_pages(
-    file: Any, data: BinaryIO, wanted: Sequence[str], groups: Sequence[int], source: str, limit: int
+    data: BinaryIO, groups: Sequence[Group], columns: Mapping[int, str], source: str, limit: int
 ) -> tuple[int, set[str]]:
     """Refuse pages that unpack to more than the limit; then the bytes of the largest chunk of which a cell may begin
-    as the one before it, and the columns that are written down as differences: pyarrow makes no dictionary of them."""
-    columns = [number for number in range(len(file.schema)) if file.schema.column(number).path in wanted]
+    as the one before it, and the columns that are written down as differences: pyarrow makes no dictionary of them.
+
+    ``columns`` are those that are wanted, by their numbers in a group.
+    """
     n_bytes = n_cells = n_delta = 0
     differences = set()
-    for chunk in (file.metadata.row_group(group).column(number) for group in groups for number in columns):
-        n_cells += chunk.num_values
+    for chunk, name in ((group.chunks[number], name) for group in groups for number, name in columns.items()):
+        n_cells += max(0, chunk.n_cells)
         of_chunk = 0
         encodings: set[int | None] = set()
-        for page in chunk_pages(data, chunk):
+        for page in pages(data, chunk):
             of_chunk += page.n_bytes
             encodings.update(page.encodings)
             # How many cells there are is the file's own word: what is around them is believed up to a measure.
@@ -100,7 +104,7 @@ def _checked_pages(
         if DELTA in encodings:
             n_delta = max(n_delta, of_chunk)
         if encodings & {DELTA, DELTA_LENGTHS}:
-            differences.add(chunk.path_in_schema)
+            differences.add(name)
     return n_delta, differences
 
 

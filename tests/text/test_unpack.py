@@ -16,10 +16,10 @@ import pytest
 
 from anchorscope.errors import DocumentsError
 from anchorscope.text.blocks import ParquetBlocks
-from anchorscope.text.parquet_pages import chunk_pages
+from anchorscope.text.parquet_pages import directory, pages
 from anchorscope.text.read import read_files
 from anchorscope.text.unpack import PACKINGS, unpacked
-from reliability.bad_inputs import understated
+from reliability.bad_inputs import contradicting, understated
 
 zstandard = pytest.importorskip("zstandard")
 
@@ -177,10 +177,12 @@ def test_the_pages_of_every_way_to_write_are_read(how: Mapping[str, Any], n: int
     metadata = ParquetFile(path).metadata
     chunks = [metadata.row_group(number).column(0) for number in range(metadata.num_row_groups)]
     with path.open("rb") as data:
-        found = [[*chunk_pages(data, chunk)] for chunk in chunks]
-    for chunk, pages in zip(chunks, found):
-        around = chunk.total_uncompressed_size - sum(page.n_bytes for page in pages)
-        assert not pages if not n else 0 < around <= 700 * len(pages)  # the least and the largest cell take most of it
+        groups = directory(data)
+        found = [[*pages(data, group.chunks[0])] for group in groups]
+    assert [group.n_rows for group in groups] == [metadata.row_group(number).num_rows for number in range(len(chunks))]
+    for chunk, some in zip(chunks, found, strict=True):
+        around = chunk.total_uncompressed_size - sum(page.n_bytes for page in some)
+        assert not some if not n else 0 < around <= 700 * len(some)  # the least and the largest cell take most of it
     assert [text for block in ParquetBlocks([path]).over(list) for text in block] == texts
 
 
@@ -201,6 +203,15 @@ def test_a_directory_that_lies_about_its_cells_is_not_believed(table: Callable[.
     assert data.count(told) == 1
     path.write_bytes(data.replace(told, bytes([0x19, 0x25, 0x06, 0x00])))
     assert memory_of_refusal(path) < 20 << 20
+
+
+def test_a_schema_that_contradicts_its_chunks_does_not_end_the_process(table: Callable[..., Path]) -> None:
+    path = table(text=["great film", "bad"])
+    path.write_bytes(contradicting(path.read_bytes(), "text"))
+    with pytest.raises(DocumentsError, match="cannot be read"):
+        read_files(path)
+    with pytest.raises(DocumentsError, match="cannot be read"):
+        list(ParquetBlocks([path]).over(len))
 
 
 def test_a_file_that_is_drawn_from_unpacks_to_no_more_than_the_limit(table: Callable[..., Path]) -> None:
