@@ -27,7 +27,7 @@ from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import as_predictor
 from anchorscope.predictors.labels import given_names, share_of
 from anchorscope.result import Result
-from anchorscope.run import Run
+from anchorscope.run import Run, heard_before
 from anchorscope.settings import (
     NO_PERTURBATOR,
     Settings,
@@ -41,7 +41,7 @@ from anchorscope.text.read import Documents, listed_texts, read_texts
 from anchorscope.text.rule import PLAIN
 from anchorscope.text.segmenters import needed_segmenters
 from anchorscope.text.words import split
-from anchorscope.types import Perturbator, Predictor, Snapshot, Words
+from anchorscope.types import HeardLabels, Perturbator, Predictor, Snapshot, Words
 
 
 class Explainer:
@@ -158,16 +158,19 @@ class Explainer:
         score = registry.resolve("score", str(settings.score))(predictor, perturbator, settings)
         return explain_document(text, predictor, score, settings.tau, kinds)
 
-    def _predictor(self, texts: Sequence[str]) -> Predictor:
+    def _predictor(self, texts: Sequence[str], heard: HeardLabels | None = None) -> Predictor:
+        if not isinstance(self.retry, Retry | None):
+            raise InputError(f"retry must be a Retry, not {in_a_line(self.retry)}.")
         predictor = as_predictor(
             self.model,
             labels=self.labels,
             head=self.head,
             text_column=self.text_column,
             learn_from=share_of(texts, self.max_model_calls),
+            retry=self.retry,
+            max_seconds=Budget.of(self.max_seconds, self.max_model_calls).max_seconds,
+            heard=heard if self.head is None else None,
         )
-        if not isinstance(self.retry, Retry | None):
-            raise InputError(f"retry must be a Retry, not {in_a_line(self.retry)}.")
         if isinstance(predictor, RetryingPredictor) and self.retry is None and self.batch_size is None:
             return predictor
         kept = kept_for(predictor, self.cache)
@@ -205,12 +208,13 @@ class Explainer:
     ) -> Run:
         settings = preset(self.preset, **self._by_hand())
         texts = [document.text for document in documents.documents]
+        folder = None if out is None else Path(out)
         return Run(
             documents,
-            self._predictor(texts),
+            self._predictor(texts, heard_before(folder, resume)),
             self._perturbator(LazyWords(texts), settings),
             settings,
-            folder=None if out is None else Path(out),
+            folder=folder,
             resume=resume,
             backend=self.backend,
             workers=self.workers,

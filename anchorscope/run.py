@@ -36,7 +36,7 @@ from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregula
 from anchorscope.journal.database import FILE, reading
 from anchorscope.journal.identity import differences, digest
 from anchorscope.journal.opening import refuse_planted
-from anchorscope.journal.reader import RunReader
+from anchorscope.journal.reader import RunReader, read_heard
 from anchorscope.journal.writer import Journal, refuse_busy
 from anchorscope.local_scores.metered import MeteredScore, refuse_small_budget
 from anchorscope.loop import Clock, Loop, Parts
@@ -48,7 +48,7 @@ from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
 from anchorscope.settings import NO_PERTURBATOR, Settings, check_score
 from anchorscope.text.read import Documents
-from anchorscope.types import Backend, Cost, Document, Perturbator, Predictor, SharingBackend, Snapshot
+from anchorscope.types import Backend, Cost, Document, HeardLabels, Perturbator, Predictor, SharingBackend, Snapshot
 
 PREDICTIONS_SHARE = 0.4
 """Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
@@ -112,7 +112,7 @@ class Run:
         if documents.beyond is not None:
             self._skipped["not drawn, only counted"] = documents.beyond.n_documents - len(self._chosen)
         self._segmenters = check_scripts(self._chosen, settings)
-        self._choosing = Cost(seconds=monotonic() - start)
+        self._choosing = Cost(seconds=monotonic() - start + self._predictor.probed_seconds)
 
     def snapshots(self) -> Generator[Snapshot, None, None]:
         """Compute, and yield what is known after each round; in a folder, the result is written at the end.
@@ -341,7 +341,7 @@ class Run:
         for begin, end, rows in predicting.pieces(chosen, start):
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
-                journal.begin(_told(predicting.spent))
+                journal.begin({**_told(predicting.spent), "probabilities": self._predictor.has_probabilities})
             wanted = sampled[(sampled >= begin) & (sampled < end)] - begin
             pieces.append((Predictions.of(rows), rows[wanted]))
         predictions = Predictions(
@@ -444,6 +444,11 @@ def refuse_existing(folder: Path | None, resume: bool) -> None:
     refuse_planted(folder)
     refuse_foreign(folder / RESULT, is_result)
     refuse_busy(folder)
+
+
+def heard_before(folder: Path | None, resume: bool) -> HeardLabels | None:
+    """The labels of the run that is to go on, if there is one: its model need not be asked for them again."""
+    return read_heard(folder) if folder is not None and resume else None
 
 
 def is_finished(folder: Path) -> bool:

@@ -2,8 +2,9 @@
 
 Documents that are not what they say, options out of range, models that cannot be explained, folders and files in the
 wrong place, closed streams. Each is given to the command line, in this process; where streams are closed or workers
-started, in one of its own. The command must end with status 2 and one line on the error output that says what was wrong
-and never that this should not happen; it must print nothing else, and leave no run folder behind.
+started, in one of its own. The command must end with status 2 (1 where its time is up) and one line on the error output
+that says what was wrong and never that this should not happen; it must print nothing else, and leave no run folder
+behind.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ PACK: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.com
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A command that is bad; ``closed`` are streams that it finds closed."""
+    """A command that is bad; ``closed`` are streams that it finds closed, ``status`` is what it ends with."""
 
     arguments: Sequence[str]
     closed: Sequence[int] = ()
     alone: bool = False
+    status: int = 2
 
     @property
     def needs_process(self) -> bool:
@@ -142,7 +144,44 @@ def parquets() -> dict[str, bytes]:
         sink = io.BytesIO()
         parquet.write_table(table, sink)
         found[name] = sink.getvalue()
+    sink = io.BytesIO()
+    parquet.write_table(tables["bomb_of_many.parquet"], sink, use_dictionary=False, data_page_size=1 << 30)
+    found["bomb_that_lies.parquet"] = understated(sink.getvalue())
+    found["contradicting.parquet"] = contradicting(found["other.parquet"], "body")
     return found
+
+
+def contradicting(data: bytes, column: str) -> bytes:
+    """A parquet file whose schema says that no cell is missing, and whose statistics count missing ones: asked about
+    its chunks, pyarrow ends the process."""
+    optional, required = (b"\x15\x0c%" + bytes([kind, 0x18, len(column)]) + column.encode() for kind in (2, 0))
+    assert data.count(optional) == 1
+    return data.replace(optional, required)
+
+
+def understated(data: bytes) -> bytes:
+    """A parquet file whose directory says of each chunk that it unpacks to one byte; its pages say what they did."""
+    from pyarrow.parquet import ParquetFile
+
+    metadata = ParquetFile(io.BytesIO(data)).metadata
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    directory = data[start:]
+    for group in (metadata.row_group(number) for number in range(metadata.num_row_groups)):
+        for chunk in (group.column(number) for number in range(group.num_columns)):
+            told = _as_varint(2 * chunk.total_uncompressed_size)
+            assert told in directory
+            # One byte, written down in as many as the truth took.
+            directory = directory.replace(told, bytes([2 | 128, *[128] * (len(told) - 2), 0]))
+    return data[:start] + directory
+
+
+def _as_varint(number: int) -> bytes:
+    """Seven bits a byte, the least first; the eighth says that there are more."""
+    found = []
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*found, number])
 
 
 def cases() -> dict[str, Case]:
@@ -166,8 +205,10 @@ def of_documents() -> dict[str, Case]:
     for name in documents(b"text\ngreat\n"):
         more = ("--max-unpacked", "1000000") if name.startswith("bomb") else ()
         more += ("--label-column", "label") if name in ("far.parquet", "half.jsonl") else ()
-        more += ("--text-column", "body") if name == "texts.txt" else ()
+        more += ("--text-column", "body") if name in ("texts.txt", "contradicting.parquet") else ()
         found[name] = Case(["explain", name, *MODEL, *PLAIN, *more])
+        if name.startswith("bomb") and name.endswith(".parquet"):
+            found[f"{name}, drawn"] = Case(["explain", name, "--draw", "5", *MODEL, *PLAIN, *more])
     paths = ("missing.csv", ".", "good.csv/x.csv", "a\0b.csv", "~nobody-here/x.csv", "a" * 300 + ".csv", "")
     for path in paths:
         found[f"path {path[:20]!a}"] = Case(["explain", path, *MODEL, *PLAIN])
@@ -213,6 +254,9 @@ def of_models() -> dict[str, Case]:
         for name in BAD_MODELS
     }
     found |= {name: Case([*start, "--model", f"reliability.bad_models:{name}"]) for name in WITH_LABELS}
+    hanging = [*start, "--model", "reliability.bad_models:hangs", "--max-seconds", "1"]
+    found["hangs when it is asked for its labels"] = Case(hanging, alone=True)
+    found["hangs with its first documents"] = Case([*hanging, "--labels", "no,yes"], alone=True, status=1)
     travel = [*start, "--model", "reliability.bad_models:cannot_travel", "--workers", "2"]
     found["cannot travel to workers"] = Case(travel, alone=True)
     paths = (
@@ -302,7 +346,7 @@ def judged(case: Case) -> dict[str, Any]:
     one_sentence = len(lines) == 1 and lines[0].startswith("anchorscope: error: ") and lines[0].isprintable()
     expected = not said if 2 in case.closed else one_sentence
     left = sorted(_left(Path.cwd()) - before)
-    good = status == 2 and expected and not printed and not left and "should not happen" not in said
+    good = status == case.status and expected and not printed and not left and "should not happen" not in said
     return {"status": status, "as_promised": good, **({} if good else {"said": said[-500:], "left": left})}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Callable
 from threading import Lock
 from typing import Any
@@ -146,3 +147,8 @@ same_labels = Estimator(["good", "good"])
 cannot_travel = Estimator(["bad", "good"], lock=Lock())
 a_class = Estimator
 a_number = 7
+
+
+def hangs(texts: list[str]) -> None:
+    """It does not answer in time."""
+    time.sleep(60)

@@ -35,5 +35,11 @@ def test_a_closed_output_is_said() -> None:
     assert found["as_promised"], found
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if "hangs" in name])
+def test_a_model_that_hangs_is_not_waited_for(name: str) -> None:
+    found = bad_inputs.judged(CASES[name])
+    assert found["as_promised"], found
+
+
 def test_there_are_a_hundred_and_more() -> None:
     assert len(CASES) > 100

@@ -25,9 +25,9 @@ from anchorscope.local_scores import occlusion
 from anchorscope.loop import Loop
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
-from anchorscope.planning import race
 from anchorscope.run import Run
 from anchorscope.sampling import engine, fills
+from anchorscope.scoring import settling
 from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import PRESETS, preset, score_perturbs
@@ -67,14 +67,14 @@ def of(variant: str, **more) -> dict:
 
 @pytest.fixture(autouse=True)
 def early_start(monkeypatch) -> None:
-    monkeypatch.setattr(race, "START", 4)
+    monkeypatch.setattr(settling, "START_DOCUMENTS", 4)
 
 
 @pytest.fixture(scope="module")
 def expected() -> dict[str, dict]:
     """The outcome of each variant: one process, nothing changed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(race, "START", 4)
+        patch.setattr(settling, "START_DOCUMENTS", 4)
         return {name: explained(**of(name)) for name in VARIANTS}
 
 

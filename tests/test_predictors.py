@@ -31,7 +31,7 @@ from anchorscope.errors import InputError, MissingPackageError, ModelError, Mode
 from anchorscope.predictors import as_predictor, encoding, load_predictor
 from anchorscope.predictors.encoding import Reach
 from anchorscope.predictors.fingerprints import of_object
-from anchorscope.predictors.function import FunctionPredictor
+from anchorscope.predictors.function import PROBE, FunctionPredictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor, PipelinePredictor
 from anchorscope.predictors.scikit import ScikitPredictor
 from anchorscope.types import Spelled
@@ -405,6 +405,28 @@ class TestNamedRows:
         result = Explainer(kinds, max_model_calls=60, settings={"min_occurrences": 1}).explain(texts)
         assert {*result.explanations} == {"ham", "spam"}
         assert len(asked) == result.cost.predictor_texts <= 60
+
+    @pytest.mark.parametrize("rounds", [0, 1])
+    def test_a_run_that_goes_on_does_not_learn_the_names_again(self, rounds: int, tmp_path: Path) -> None:
+        asked: list[str] = []
+
+        def kinds(texts: list[str]) -> list[str]:
+            asked.extend(texts)
+            return ["spam" if "win" in text else "ham" for text in texts]
+
+        texts = ["win a prize", "lunch today", "a prize", "so we win", "today"] * 8
+        explainer = Explainer(kinds, settings={"min_occurrences": 1, "round_size": 2})
+        whole = explainer.explain(texts)
+        n_whole = len(asked)
+        stream = explainer.stream(texts, out=tmp_path / "run")
+        for _ in range(rounds + 1):
+            next(stream)
+        stream.close()
+        before = len(asked)
+        result = explainer.explain(texts, out=tmp_path / "run", resume=True)
+        assert result.explanations == whole.explanations
+        assert asked[before:][:2] != [*PROBE]
+        assert len(asked) - n_whole == result.cost.predictor_texts == whole.cost.predictor_texts
 
     def test_a_name_that_turns_up_later_is_a_sentence(self) -> None:
         predictor = as_predictor(lambda texts: [text[:1] for text in texts], labels=["a", "b"])

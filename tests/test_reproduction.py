@@ -8,9 +8,11 @@ import gzip
 import json
 import math
 import tarfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, process_time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -279,6 +281,80 @@ def test_agreements_of_something_else_are_refused(drawn: Path, tmp_path: Path) -
     (tmp_path / "broken.npz").write_bytes(b"PK")
     with pytest.raises(RunFolderError, match="cannot be read"):
         KeptProbabilities(tmp_path / "broken.npz", {})
+
+
+def becomes(value: Any) -> Callable[[Any], Any]:
+    """Something else in place of a column."""
+    return lambda column: value
+
+
+DAMAGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "no identity": ("identity", becomes(None)),
+    "an identity that is a list": ("identity", becomes("[]")),
+    "an identity without what was spent": ("identity", becomes('{"made": 1}')),
+    "less than no time": ("identity", becomes('{"made": 1, "spent": {"seconds": -1, "drawn": 2}}')),
+    "time that is none": ("identity", becomes('{"made": 1, "spent": {"seconds": "long", "drawn": 2}}')),
+    "an identity in many brackets": ("identity", becomes("[" * 10**5)),
+    "no documents": ("documents", becomes(None)),
+    "documents as numbers": ("documents", lambda column: column.astype(float)),
+    "one document twice": ("documents", np.zeros_like),
+    "a column too few": ("where", lambda column: column[:, :1]),
+    "an occurrence of no document": ("where", lambda column: column + 10**6),
+    "an occurrence twice": ("where", np.zeros_like),
+    "other numbers of rows": ("drawn", lambda column: column[:-1]),
+    "more samples than there are": ("drawn", lambda column: column + 10**6),
+    "samples of more than a test": ("bits", lambda column: np.zeros((len(column), 10**4), np.uint8)),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_agreements_that_no_run_has_written_are_one_sentence(kind: str, drawn: Path, tmp_path: Path) -> None:
+    with np.load(drawn / "500.npz") as file:
+        columns = {name: file[name] for name in file.files}
+    name, damaged = DAMAGE[kind]
+    columns[name] = damaged(columns[name])
+    columns = {name: column for name, column in columns.items() if column is not None}
+    path = tmp_path / "agreements.npz"
+    np.savez(path, **columns)
+    with pytest.raises(RunFolderError, match=r"agreements.npz cannot be read \(.+\); take it out of the folder"):
+        Agreements(path, {"made": 1}, 1000)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_words": np.array([-1], np.int32)},
+        {"n_words": np.array([2], np.int32)},
+        {"keep": np.array([1.5])},
+        {"keep": np.array([np.nan])},
+        {"keep": np.array(["x"])},
+    ],
+    ids=str,
+)
+def test_probabilities_that_no_run_has_written_are_one_sentence(change: dict[str, Any], tmp_path: Path) -> None:
+    identity = json.dumps({"spent": {"seconds": 1.0, "drawn": 1}})
+    sound = {
+        "identity": identity,
+        "documents": np.zeros((1, 16), np.uint8),
+        "n_words": np.ones(1, np.int32),
+        "keep": np.full(1, 0.5),
+    }
+    np.savez(tmp_path / "keep.npz", **sound)
+    assert len(KeptProbabilities(tmp_path / "keep.npz", {})) == 1
+    np.savez(tmp_path / "keep.npz", **{**sound, **change})
+    with pytest.raises(RunFolderError, match=r"keep.npz cannot be read \(.+\); take it out of the folder"):
+        KeptProbabilities(tmp_path / "keep.npz", {})
+
+
+def test_an_array_and_a_damaged_file_are_no_agreements(drawn: Path, tmp_path: Path) -> None:
+    data = bytearray((drawn / "500.npz").read_bytes())
+    data[len(data) // 3 : len(data) // 2] = bytes(len(data) // 2 - len(data) // 3)
+    (tmp_path / "damaged.npz").write_bytes(data)
+    with (tmp_path / "array.npz").open("wb") as file:
+        np.save(file, np.zeros(3))
+    for name in ("damaged", "array"):
+        with pytest.raises(RunFolderError, match="cannot be read"):
+            Agreements(tmp_path / f"{name}.npz", {"made": 1}, 1000)
 
 
 def test_a_model_is_asked_once_for_a_text() -> None:

@@ -3,7 +3,7 @@
 Whatever asks the model asks through one meter (``retry.py`` has it: what is tried again is counted again), and the
 meter lets no text through beyond what was allowed. Plans know what a test costs, so they hardly ever run into it;
 where a model fails and has to be asked again they may. A budget of seconds holds within one call of the model: when
-time is up no other is begun.
+time is up no other is begun. Only the first call of all, with which nothing is lost, is left behind when time is up.
 """
 
 from __future__ import annotations
@@ -73,18 +73,24 @@ class Meter:
         self.found = 0
         self._allowed = inf
         self._end = inf
+        self._cut = inf
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the end: a clock is of one machine. Workers are handed what there is time for."""
-        return {**self.__dict__, "_end": inf}
+        return {**self.__dict__, "_end": inf, "_cut": inf}
 
     def allow(self, n_texts: float) -> None:
         """From now on, so many texts."""
         self._allowed = self.sent + n_texts
 
-    def end_in(self, seconds: float) -> None:
-        """From now on, texts for so long."""
+    def end_in(self, seconds: float, *, cuts: bool = False) -> None:
+        """From now on, texts for so long; with ``cuts`` a call that is in flight then is not waited for, either."""
         self._end = monotonic() + seconds
+        self._cut = self._end if cuts else inf
+
+    def seconds_to_cut(self) -> float:
+        """How long a call that begins now is waited for."""
+        return self._cut - monotonic()
 
     def check_time(self, wait: float = 0.0) -> None:
         """Refuse what is to be asked after a wait of so many seconds, if the time is up by then."""

@@ -62,7 +62,7 @@ class Predicting:
         n_workers = self._helpers.n_workers if self._helpers else 1
         for begin, end in pairwise(edges(start, len(documents), n_workers, in_time=isfinite(self._budget.max_seconds))):
             try:
-                rows = self._rows(documents[begin:end])
+                rows = self._rows(documents[begin:end], is_probe=begin == start)
             except TimeUpError as error:
                 raise self._too_late(begin, len(documents)) from error
             except CallsSpentError as error:
@@ -73,7 +73,7 @@ class Predicting:
                 ) from error
             yield begin, end, rows
 
-    def _rows(self, documents: Sequence[Document]) -> Rows:
+    def _rows(self, documents: Sequence[Document], *, is_probe: bool) -> Rows:
         """The answers about some documents; where the model is at fault, the error names the document."""
         left = max(0.0, self._budget.max_model_calls - self.spent.predictor_texts)
         seconds = self._budget.seconds_left(self._so_far())
@@ -81,7 +81,7 @@ class Predicting:
         try:
             if self._helpers and len(texts) >= self._helpers.n_workers * FEWEST_SHARED:
                 return self._shared(self._helpers, texts, left, seconds)
-            return self._here(texts, left, seconds)
+            return self._here(texts, left, seconds, is_probe=is_probe)
         except ModelError as error:
             keys = [document.key for document in documents if document.text == error.text]
             raise about(error, f"document {keys[0]}") if keys else error from error.__cause__
@@ -97,13 +97,14 @@ class Predicting:
         )
         return rows
 
-    def _here(self, texts: list[str], left: float, seconds: float) -> Rows:
+    def _here(self, texts: list[str], left: float, seconds: float, *, is_probe: bool) -> Rows:
         meter = self._predictor.meter
         before = meter.sent
         found = meter.found
         tokens = meter.tokens = tokens_of(self._predictor.predictor)
         meter.allow(left)
-        meter.end_in(seconds)
+        # A model that hangs shows it with the first texts, and nothing is lost with their answers.
+        meter.end_in(seconds, cuts=is_probe)
         try:
             return answers_in_batches(self._predictor, texts, AT_ONCE)
         finally:
@@ -115,6 +116,11 @@ class Predicting:
             )
 
     def _too_late(self, n_known: int, n_documents: int) -> TimeUpError:
+        if n_known == 0:
+            return TimeUpError(
+                f"--max-seconds {self._budget.max_seconds:g} ends before the model has answered about the first of the "
+                f"{n_documents} documents: allow more seconds, or ask the model by itself whether it answers."
+            )
         kept = "; --resume goes on from there" if self._is_kept else " (with --out, --resume goes on from there)"
         return TimeUpError(
             f"--max-seconds {self._budget.max_seconds:g} ends when the model has said what it predicts for {n_known} "

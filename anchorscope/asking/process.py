@@ -22,8 +22,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from math import inf
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import TIMEOUT_MAX, Thread
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,12 @@ def called(ask: Callable[[Any], Any], texts: Sequence[str], model: str) -> Any:
 
 
 def called_within(seconds: float, ask: Callable[[list[str]], Any], texts: list[str], model: str) -> Any:
-    """What ``ask`` answers, or what it raises; a TimeoutError if it does neither in time."""
+    """What ``ask`` answers, or what it raises; a TimeoutError if it does neither in time.
+
+    With no end of time it is asked in this thread.
+    """
+    if seconds == inf:
+        return called(ask, texts, model)
     said: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
 
     def call() -> None:
@@ -102,7 +108,7 @@ def called_within(seconds: float, ask: Callable[[list[str]], Any], texts: list[s
 
     Thread(target=call, name="anchorscope-model", daemon=True).start()
     try:
-        answer, error = said.get(timeout=seconds)
+        answer, error = said.get(timeout=min(max(0.0, float(seconds)), TIMEOUT_MAX))
     except Empty:
         raise TimeoutError(f"no answer within {seconds:g} seconds") from None
     if error is not None:

@@ -129,6 +129,7 @@ class RetryingPredictor:
         self._size = BatchSize(batch_size or _told_at_once(predictor))
         self.n_probed: int = getattr(predictor, "n_probed", 0)  # texts that it took to find the labels
         self.n_probed_tokens: int = getattr(predictor, "n_probed_tokens", 0)
+        self.probed_seconds: float = getattr(predictor, "probed_seconds", 0.0)
         self.n_retries = 0
         self.meter = Meter()
         self.kept = kept
@@ -289,9 +290,12 @@ class RetryingPredictor:
 
     def _call(self, texts: list[str]) -> Any:
         self.meter.pass_on(len(texts))
-        if self._retry.timeout is None:
-            return called(self.predictor.predict, texts, self.name)
-        return called_within(self._retry.timeout, self.predictor.predict, texts, self.name)
+        seconds = min(self._retry.timeout or inf, self.meter.seconds_to_cut())
+        try:
+            return called_within(seconds, self.predictor.predict, texts, self.name)
+        except TimeoutError:
+            self.meter.check_time()
+            raise
 
     def _divide(self, texts: list[str], error: ModelError, attempts: int) -> NDArray[np.float64]:
         """The answers of the halves of a batch that fails; or an error that names the text at fault."""

@@ -12,6 +12,7 @@ from anchorscope.backends.ray_blocks import ray_blocks
 from anchorscope.errors import InputError
 from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.text.blocks import Blocks, ParquetBlocks
+from anchorscope.text.unpack import LIMIT
 from anchorscope.types import Backend
 
 MakeBackend = Callable[[MeteredScore, int | None], Backend]
@@ -40,12 +41,15 @@ def named_backend(spec: str) -> MakeBackend:
 
 
 @contextmanager
-def named_blocks(spec: str, paths: Sequence[str | Path], column: str | None, workers: int | None) -> Iterator[Blocks]:
-    """Parquet files, read by the workers of a backend where it has a way to, else here."""
+def named_blocks(
+    spec: str, paths: Sequence[str | Path], column: str | None, workers: int | None, max_unpacked: int = LIMIT
+) -> Iterator[Blocks]:
+    """Parquet files, read by the workers of a backend where it has a way to, else here; each may hold
+    ``max_unpacked`` bytes of text, on workers each of its groups of rows."""
     name, _, argument = spec.partition(":")
     named_backend(spec)
     if name != "ray":
-        yield ParquetBlocks(paths, column)
+        yield ParquetBlocks(paths, column, max_unpacked)
         return
-    with ray_blocks(paths, column, argument or None, workers) as blocks:
+    with ray_blocks(paths, column, max_unpacked, argument or None, workers) as blocks:
         yield blocks

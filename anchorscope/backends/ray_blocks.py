@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from anchorscope.asking.answers import brief
 from anchorscope.backends.ray_session import Session, open_session
 from anchorscope.errors import AnchorscopeError, DocumentsError
-from anchorscope.text.blocks import Blocks, checked_column, parquet_files, texts_of
+from anchorscope.text.blocks import Blocks, blocks_of, checked_column, parquet_files
 
 T = TypeVar("T")
 
@@ -26,14 +26,14 @@ MOST_BLOCKS = 4096
 
 @contextmanager
 def ray_blocks(
-    paths: Sequence[str | Path], column: str | None, address: str | None, workers: int | None
+    paths: Sequence[str | Path], column: str | None, limit: int, address: str | None, workers: int | None
 ) -> Iterator[Blocks]:
-    """The blocks of some files, as long as Ray is there."""
+    """The blocks of some files, as long as Ray is there; a group of rows may hold ``limit`` bytes of text."""
     files = parquet_files(paths)
     name = checked_column(files, column)
     session = open_session(address, workers)
     try:
-        yield RayBlocks(session, files, name, ", ".join(map(str, paths)))
+        yield RayBlocks(session, files, name, limit, ", ".join(map(str, paths)))
     finally:
         session.close()
 
@@ -41,11 +41,12 @@ def ray_blocks(
 class RayBlocks:
     """Parquet files, read by the workers of a cluster, which see them at the same paths."""
 
-    def __init__(self, session: Session, files: Sequence[str], column: str, source: str) -> None:
+    def __init__(self, session: Session, files: Sequence[str], column: str, limit: int, source: str) -> None:
         self.source = source
         self._ray = session.ray
         self._files = [str(Path(file).resolve()) for file in files]
         self._column = column
+        self._limit = limit
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Ray Data warns of its own defaults
             import ray.data
@@ -61,10 +62,11 @@ class RayBlocks:
         from pyarrow.parquet import ParquetFile
 
         column = self._column
+        limit = self._limit
 
-        def answered(row: dict[str, Any]) -> dict[str, bytes]:
-            group = ParquetFile(row["file"]).read_row_group(row["group"], columns=[column])
-            return {"answer": dumps(function(texts_of(group.column(0), row["file"])))}
+        def answered(row: dict[str, Any]) -> list[dict[str, bytes]]:
+            blocks = blocks_of(row["file"], column, limit, [row["group"]])
+            return [{"answer": dumps(function(texts))} for texts in blocks]
 
         try:
             # A row group is the least that can be read of a file by itself.
@@ -74,7 +76,7 @@ class RayBlocks:
                 for group in range(ParquetFile(file).metadata.num_row_groups)
             ]
             data = ray.data.from_items(groups, override_num_blocks=min(len(groups), MOST_BLOCKS))
-            for row in data.map(answered).iter_rows():
+            for row in data.flat_map(answered).iter_rows():
                 yield loads(row["answer"])
         except (self._ray.exceptions.RayError, OSError) as error:
             raise _told(error, self.source) from error

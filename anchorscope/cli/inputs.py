@@ -25,7 +25,7 @@ from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.report.page import FILE as REPORT
 from anchorscope.report.page import is_report
-from anchorscope.run import Run, refuse_existing
+from anchorscope.run import Run, heard_before, refuse_existing
 from anchorscope.settings import Settings, needs_perturbator, preset
 from anchorscope.text.read import Documents, read_files
 from anchorscope.types import Perturbator, Predictor
@@ -81,12 +81,13 @@ def given_documents(given: Mapping[str, Any], settings: Settings) -> Documents:
 
 
 def _drawn_documents(given: Mapping[str, Any], settings: Settings) -> Documents:
-    for option in ("label_column", "format", "encoding", "max_unpacked"):
+    for option in ("label_column", "format", "encoding"):
         if option in given:
             raise InputError(f"--draw reads the texts of Parquet files alone: leave out --{option.replace('_', '-')}.")
     paths = given.get("documents", [])
     backend = given.get("backend", "local")
-    with named_blocks(backend, paths, given.get("text_column"), given.get("workers")) as blocks:
+    limits = chosen(given, LIMITS)
+    with named_blocks(backend, paths, given.get("text_column"), given.get("workers"), **limits) as blocks:
         return draw(blocks, given["draw"], settings, **chosen(given, ("clean",)))
 
 
@@ -106,13 +107,16 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
     labels = given["names"].split(",") if "names" in given else None
     options = chosen(given, ("trust", "allow_pickle", "device", "dtype", "compiled", "text_column", "head"))
     options["learn_from"] = share_of(texts, given.get("max_model_calls"))
+    options |= chosen(given, ("max_seconds",))
+    if "head" not in given:  # the labels of a run are then its two answers, not the model's names
+        options["heard"] = heard_before(given.get("out"), "resume" in given)
     if remote := given_remote(given):
-        predictor = load_predictor(given["model"], labels=labels, remote=remote, **options)
-        return RetryingPredictor(predictor, Retry(given.get("model_tries", TRIES)), kept=given_cache(given, predictor))
-    predictor = load_predictor(given["model"], labels=labels, **options)
-    return RetryingPredictor(
-        predictor, given_retry(given), **chosen(given, ("batch_size",)), kept=given_cache(given, predictor)
-    )
+        retry = Retry(given.get("model_tries", TRIES))
+        predictor = load_predictor(given["model"], labels=labels, remote=remote, retry=retry, **options)
+        return RetryingPredictor(predictor, retry, kept=given_cache(given, predictor))
+    retry = given_retry(given)
+    predictor = load_predictor(given["model"], labels=labels, retry=retry, **options)
+    return RetryingPredictor(predictor, retry, **chosen(given, ("batch_size",)), kept=given_cache(given, predictor))
 
 
 def learnt_names(predictor: Predictor) -> bool:

@@ -36,7 +36,7 @@ from anchorscope.planning.candidates import priorities
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings, score_tests_anchors
-from anchorscope.types import Cost
+from anchorscope.types import Cost, HeardLabels
 
 
 class RunReader:
@@ -222,6 +222,12 @@ class RunReader:
         return self._per_label("SELECT predicted, count(*) FROM documents GROUP BY predicted")
 
     @defensive
+    def tested_per_label(self) -> NDArray[np.int64]:
+        """How many documents of each label have a tested word."""
+        tested = np.unique(self._rows[self._rows["term"] >= 0]["document"])
+        return np.bincount(self.predicted[tested], minlength=len(self.labels))
+
+    @defensive
     def visited_per_label(self) -> NDArray[np.int64]:
         """In how many documents of each label it was looked whether they keep their prediction with no word kept."""
         return np.bincount(self.predicted[self._rows[self._rows["term"] < 0]["document"]], minlength=len(self.labels))
@@ -247,6 +253,24 @@ class RunReader:
         for label, n in self._db.execute(query):
             counts[label] = n
         return counts
+
+
+def read_heard(folder: Path) -> HeardLabels | None:
+    """The labels that the run in a folder was begun with; None if there is no run, or none that got so far."""
+    if not refuse_irregular(folder / FILE):
+        return None
+    opened = open_for_reading(folder)
+    try:
+        with reading(folder):
+            meta = read_meta(opened.db)
+            names, kind = meta.get("labels"), meta.get("probabilities")
+            if names is None:
+                return None
+            if not all(isinstance(name, str) for name in names) or not isinstance(kind, bool | None):
+                raise TypeError("its labels are no names")
+            return HeardLabels(tuple(names), kind)
+    finally:
+        opened.close()
 
 
 def _check_size(n_cells: int, db: sqlite3.Connection) -> None:

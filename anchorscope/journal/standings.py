@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from anchorscope.explanations import Shown
 from anchorscope.journal.reader import RunReader
-from anchorscope.scoring import bounds
+from anchorscope.scoring import bounds, settling
 from anchorscope.scoring.aggregation import Aggregation, Standing
 from anchorscope.scoring.aggregations import AGGREGATIONS
 from anchorscope.scoring.aggregations import aggregation as named_aggregation
@@ -30,6 +30,7 @@ from anchorscope.scoring.forecasts import (
 )
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Scores, Tally, ranking
+from anchorscope.settings import score_shares_calls
 
 
 class Standings:
@@ -115,17 +116,20 @@ class Standings:
     def _expected(self, aggregation: Aggregation) -> Standing:
         """As the posterior tells."""
         forecasts = self.forecasts(aggregation)
-        regret = np.array([now.forecast.regret for now in forecasts])
-        settled = (regret < self._settings.regret) | (self.tally.untested == 0).all(axis=1)
-        return forecast_standing(forecasts, np.arange(len(forecasts)), settled, self.tally)
+        n_tested = self._run.tested_per_label() if score_shares_calls(self._settings) else [None] * len(forecasts)
+        settled = [
+            settling.is_settled(self._sums, label, now, regret=self._settings.regret, n_tested_documents=n)
+            for label, (now, n) in enumerate(zip(forecasts, n_tested))
+        ]
+        return forecast_standing(forecasts, np.arange(len(forecasts)), np.array(settled), self.tally)
 
     def _bounded(self, aggregation: Aggregation) -> Standing:
         """Within deterministic bounds."""
-        settled = (self.tally.untested == 0).all(axis=1)
-        for label in np.flatnonzero(~settled).tolist() if aggregation.prunes else ():
-            best = self.ranking(aggregation, label)[: self._k]
-            settled[label] = bounds.is_final(aggregation, self.tally, label, best, self._alpha)
-        return Standing(*aggregation.interval(self.tally, self._alpha), settled=settled)
+        best = [self.ranking(aggregation, label)[: self._k] for label in range(len(self.n_asked))]
+        settled = [
+            bounds.is_settled(aggregation, self.tally, label, top, self._alpha) for label, top in enumerate(best)
+        ]
+        return Standing(*aggregation.interval(self.tally, self._alpha), settled=np.array(settled))
 
     def _scanned(self, aggregation: Aggregation) -> tuple[Standing, float]:
         """Within bounds; graded values also with the noise of measuring, and with drivers if the run has a placebo (one

@@ -172,8 +172,14 @@ class Journal:
         if not rows:
             return None
         places = [(fold, label) for fold, label, _, _ in rows]
-        if places != [(fold, label) for fold in range(N_FOLDS) for label in range(n_labels)]:
+        n_folds = len({fold for fold, _ in places})
+        if places != [(fold, label) for fold in range(n_folds) for label in range(n_labels)]:
             raise LookupError("its surrogate is not complete")
+        if n_folds != N_FOLDS:
+            raise RunFolderError(
+                f"The surrogate of the run in {self._folder} was fitted by another version, in {n_folds} folds where "
+                f"this one has {N_FOLDS}; begin a new run in another --out."
+            )
         weights = np.frombuffer(b"".join(blob for *_, blob in rows), "<f8").reshape(N_FOLDS, n_labels, n_terms)
         if not np.isfinite(weights).all():
             raise ValueError("a weight of its surrogate is not finite")

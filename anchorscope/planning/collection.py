@@ -17,8 +17,7 @@ from anchorscope.asking.answers import answers_in_batches
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.planning.candidates import NO_TERM, Candidates, find_candidates, priorities
 from anchorscope.planning.plan import Round, Skips
-from anchorscope.scoring.placebo import N_FEATURES, features
-from anchorscope.scoring.placebo import of as placebo_of
+from anchorscope.scoring.placebo import N_FEATURES, effect_of_any, features
 from anchorscope.scoring.surrogate import N_FOLDS, Surrogate, fit
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
@@ -160,14 +159,14 @@ class Collection(Candidates):
         summed = self._summed_features()
         for label in np.unique(of_label).tolist():
             mine = np.flatnonzero(of_label == label)
-            found[:, label] = placebo_of(summed[label], x[mine], values[mine])
+            found[:, label] = effect_of_any(summed[label], x[mine], values[mine])
             # What a word does is no placebo of itself: a strong one that is longer than all others would seem usual.
             terms, place, n = np.unique(
                 self.occurrence_term[occurrences[mine]], return_inverse=True, return_counts=True
             )
             for number in np.flatnonzero(n >= NOTABLE * len(mine)).tolist():
                 term, others = terms[number], mine[place != number]
-                found[:, label, [term]] = placebo_of(summed[label, [term]], x[others], values[others])
+                found[:, label, [term]] = effect_of_any(summed[label, [term]], x[others], values[others])
         return found
 
     def _summed_features(self) -> NDArray[np.float64]:

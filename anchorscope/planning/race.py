@@ -16,8 +16,8 @@ from, where the local score is graded. Which prefixes a round extends depends on
     a whole document       (banzhaf, anchor) one block of samples serves all its words: the documents that most of the
                            words in doubt want
 
-A label is settled when the expected regret of its list is below the share that was asked for and each driver in it has
-a few tests, or when everything is tested: then the race equals the exhaustive scan exactly.
+A race ends when every label is settled (``settling.py``); where everything is tested it equals the exhaustive scan
+exactly.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from anchorscope import registry
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.inverted_index import InvertedIndex
 from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round
+from anchorscope.scoring import settling
 from anchorscope.scoring.aggregation import Aggregation, Standing
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.forecasts import (
-    FEWEST_TESTS,
     LEVEL,
     LabelForecast,
     expected_tally,
@@ -49,24 +49,8 @@ from anchorscope.text.cut import distinct
 
 Numbers = NDArray[np.int64]
 
-START = 256
-"""Documents a label that are tested in plain priority order, before the words are told apart, where a block serves
-all."""
-
-START_WORDS = 15
-START_TESTS = 2
-"""Words a label that are tested first, so many times each, where a test serves one: a random choice, by how many
-documents hold them, from which is learnt what words are like."""
-
 GROWTH = 0.25
 """A round asks for at least this share of the pairs that were tested before: rounds are few, however long a race is."""
-
-DRIVER_TESTS = 5
-"""Tests that a driver has at least when its label is settled: its place may be sure with fewer, but not its score."""
-
-NEARLY_ALL = 0.75
-"""A label with this share of its tests made is tested to the end: that costs a third more at most, and then its scores
-are exact."""
 
 POOL = 3
 """Words that a round of pairs extends, in multiples of k."""
@@ -97,10 +81,12 @@ class Race:
         # (documents,) in the order of their hashes: any prefix of it is a simple random sample.
         order = order[np.diff(collection.first_occurrence)[order] > 0]
         by_label = [order[self._label_of[order] == label] for label in range(len(collection.labels))]
-        self._start = [documents[:START] for documents in by_label]
-        self._index = [InvertedIndex(collection, *row, START) for row in zip(by_label, self._known.documents)]
+        n_start = settling.START_DOCUMENTS
+        self._start = [documents[:n_start] for documents in by_label]
+        self._index = [InvertedIndex(collection, *row, n_start) for row in zip(by_label, self._known.documents)]
         self._sums = RunningSums.zero(self._known.documents, collection.expected_of_all(), collection.beyond)
         self._visited = np.zeros(len(collection.documents), bool)
+        self._n_tested_documents = np.zeros(len(collection.labels), np.int64)
         n_occurrences = len(collection.occurrence_term)
         # A row an occurrence, be it asked for or not: a measurement ahead of its prefix waits here until it is passed.
         self._asked = np.zeros(n_occurrences, bool)
@@ -126,6 +112,8 @@ class Race:
         self._noise[occurrences] = measured.noise
         self._repeat[occurrences] = measured.repeat
         self._n_open -= len(occurrences)
+        documents = distinct(self._collection.occurrence_document[occurrences])
+        self._n_tested_documents += np.bincount(self._label_of[documents], minlength=len(self._start))
         labels = self._collection.occurrence_label[occurrences].astype(np.int64)
         n_terms = len(self._collection.terms)
         terms = self._collection.occurrence_term[occurrences]
@@ -182,34 +170,13 @@ class Race:
     def _is_settled(self, label: int) -> bool:
         if not self._collection.explained[label]:
             return True
-        if (self._sums.counted[label] == self._known.documents[label]).all():
-            return True
-        return (
-            self._has_started(label)
-            and not self._nearly_all_tested(label)
-            and not self._under_tested(label)
-            and self._forecasts[label].forecast.regret < self._settings.regret
+        return settling.is_settled(
+            self._sums,
+            label,
+            self._forecasts[label],
+            regret=self._settings.regret,
+            n_tested_documents=int(self._n_tested_documents[label]) if self._serves_all else None,
         )
-
-    def _nearly_all_tested(self, label: int) -> bool:
-        """Whether what is left of a label's tests is little beside what is made."""
-        return bool(self._sums.counted[label].sum() >= NEARLY_ALL * self._known.documents[label].sum())
-
-    def _under_tested(self, label: int) -> dict[int, int]:
-        """The tests that the best words still need before any of them can be named; a driver's score needs more."""
-        now = self._forecasts[label]
-        best = now.best
-        is_driver = np.isin(best, now.contenders[now.forecast.driver])
-        enough = np.where(is_driver, DRIVER_TESTS, FEWEST_TESTS)
-        # A word with a single document cannot be tested twice.
-        need = np.minimum(enough, self._known.documents[label, best]) - self._sums.counted[label, best]
-        return {int(term): int(n) for term, n in zip(best, need) if n > 0}
-
-    def _has_started(self, label: int) -> bool:
-        """Whether enough is tested to tell words apart."""
-        if self._serves_all:
-            return bool(self._visited[self._start[label]].all())
-        return int(self._sums.counted[label].sum()) >= START_WORDS * START_TESTS
 
     def _extend(self, label: int, terms: Numbers) -> Numbers:
         """Move the prefixes of some words over every document that is tested by now; the occurrences that they pass."""
@@ -245,11 +212,11 @@ class Race:
         """The occurrences that a label asks for: more of a word the more is in doubt about it."""
         counted = self._sums.counted[label]
         if not counted.any():
-            wanted = dict.fromkeys(self._survey(label), START_TESTS)
+            wanted = dict.fromkeys(self._survey(label), settling.START_TESTS)
         else:
             # Rounds grow with what is tested, so that their number grows with its logarithm only.
             size = max(self._settings.round_size // n_labels, int(GROWTH * counted.sum()))
-            wanted = {**self._shares(label, size), **self._under_tested(label)}
+            wanted = {**self._shares(label, size), **settling.tests_needed(self._sums, label, self._forecasts[label])}
         index = self._index[label]
         pieces = [index.next_occurrences(term, int(counted[term]), n, self._asked) for term, n in wanted.items()]
         return np.concatenate([np.empty(0, np.int64), *pieces])
@@ -263,7 +230,7 @@ class Race:
         key = np.array([self._settings.seed, label], np.uint64)
         # A draw without replacement by weights in one pass: the key of a word is log(u) / w, and the largest are taken.
         chance = np.random.Generator(np.random.Philox(key=key)).random(len(documents))
-        return ranking(np.log(chance) / np.maximum(documents, 1), documents, START_WORDS).tolist()
+        return ranking(np.log(chance) / np.maximum(documents, 1), documents, settling.START_WORDS).tolist()
 
     def _shares(self, label: int, size: int) -> dict[int, int]:
         """How many tests each word of the pool gets now: all that it has had are to be in proportion to its doubt."""

@@ -118,16 +118,17 @@ class Scan:
         return int((tally.untested * explained).sum() - (tally.skipped * explained).sum())
 
     def _is_settled(self, tally: Tally, label: int) -> bool:
-        open_ = tally.untested if self._aggregation.joins_labels else tally.untested[label]
-        if not self._collection.explained[label] or not open_.any():
+        if not self._collection.explained[label]:
             return True
-        return self._aggregation.prunes and not len(self._contenders(tally, label))
+        return bounds.is_settled(self._aggregation, tally, label, self._top(tally, label), self._settings.alpha)
 
     def _contenders(self, tally: Tally, label: int) -> NDArray[np.intp]:
-        alpha = self._settings.alpha
-        scores = self._aggregation.score(tally, alpha)[label]
-        top = ranking(scores, tally.occurrences[label], self._settings.top_k)
-        return bounds.contenders(self._aggregation, tally, label, top, alpha)
+        return bounds.contenders(self._aggregation, tally, label, self._top(tally, label), self._settings.alpha)
+
+    def _top(self, tally: Tally, label: int) -> NDArray[np.intp]:
+        """The list of a label that is shown now."""
+        scores = self._aggregation.score(self.counted(tally), self._settings.alpha)[label]
+        return ranking(scores, tally.occurrences[label], self._settings.top_k)
 
     def _skipped_terms(self, tally: Tally) -> NDArray[np.bool_]:
         """Which terms the filter skips, (labels, terms)."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,12 +26,13 @@ from typing import Any
 from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
 from anchorscope.asking.process import process_as_it_was
+from anchorscope.asking.retry import Retry
 from anchorscope.errors import InputError, ModelFileError
 from anchorscope.files import is_path_of_folder
 from anchorscope.predictors.adapt import adapted
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.remote.options import RemoteOptions
-from anchorscope.types import Predictor
+from anchorscope.types import HeardLabels, Predictor
 
 __all__ = ["as_predictor", "load_predictor"]
 
@@ -64,16 +66,29 @@ def as_predictor(
     labels: Sequence[str] | None = None,
     text_column: str | None = None,
     learn_from: Sequence[str] = (),
+    retry: Retry | None = None,
+    max_seconds: float = inf,
+    heard: HeardLabels | None = None,
     head: str | None = None,
 ) -> Predictor:
     """The Predictor for a Python object; one that is a Predictor already comes back as it is.
 
     ``labels`` are the names of the columns, in their order: needed for a function whose rows do not name them; for
     other models they are new names. ``text_column`` is where a model that was fitted on a table finds its texts. A
-    function that answers label names is asked about some of the documents ``learn_from``, to learn them. ``head`` is
-    the one label to ask about: whether a text has it or not.
+    function that answers label names is asked about some of the documents ``learn_from``, to learn them; each call is
+    tried as ``retry`` says, and all of them may take ``max_seconds``. It is not asked for labels that were ``heard``
+    before. ``head`` is the one label to ask about: whether a text has it or not.
     """
-    return adapted(model, labels, text_column=text_column, learn_from=learn_from, head=head)
+    options = ModelOptions(
+        labels=labels,
+        text_column=text_column,
+        learn_from=learn_from,
+        retry=retry or Retry(),
+        max_seconds=max_seconds,
+        heard=heard,
+        head=head,
+    )
+    return adapted(model, options)
 
 
 def load_predictor(
@@ -86,6 +101,9 @@ def load_predictor(
     text_column: str | None = None,
     remote: RemoteOptions | None = None,
     learn_from: Sequence[str] = (),
+    retry: Retry | None = None,
+    max_seconds: float = inf,
+    heard: HeardLabels | None = None,
     head: str | None = None,
     dtype: str | None = None,
     compiled: bool = False,
@@ -110,6 +128,9 @@ def load_predictor(
         text_column=text_column,
         remote=remote,
         learn_from=learn_from,
+        retry=retry or Retry(),
+        max_seconds=max_seconds,
+        heard=heard,
         head=head,
         dtype=dtype,
         compiled=compiled,

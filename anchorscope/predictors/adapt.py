@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 from anchorscope import registry
@@ -17,22 +16,10 @@ from anchorscope.predictors.scikit import ScikitPredictor
 from anchorscope.types import Predictor
 
 
-def adapted(
-    model: Any,
-    labels: Sequence[str] | None,
-    name: str | None = None,
-    fingerprint: str | None = None,
-    text_column: str | None = None,
-    learn_from: Sequence[str] = (),
-    head: str | None = None,
-) -> Predictor:
-    """The adapter for ``model``, under the name and fingerprint of the place that it was loaded from, if it was.
-
-    ``text_column`` is read by models that were fitted on a table, ``learn_from`` by functions that answer label names;
-    ``head`` is the one label to ask about.
-    """
+def adapted(model: Any, options: ModelOptions, *, name: str | None = None, fingerprint: str | None = None) -> Predictor:
+    """The adapter for ``model``, under the name and fingerprint of the place that it was loaded from, if it was."""
     try:
-        return _adapter(model, labels, name, fingerprint, text_column, learn_from, head)
+        return _adapter(model, options, name, fingerprint)
     except ModelError as error:
         raise InputError(str(error)) from error
     except AnchorscopeError:
@@ -44,15 +31,8 @@ def adapted(
         ) from error
 
 
-def _adapter(
-    model: Any,
-    labels: Sequence[str] | None,
-    name: str | None,
-    fingerprint: str | None,
-    text_column: str | None,
-    learn_from: Sequence[str],
-    head: str | None,
-) -> Predictor:
+def _adapter(model: Any, options: ModelOptions, name: str | None, fingerprint: str | None) -> Predictor:
+    labels, head = options.labels, options.head
     if isinstance(model, type):
         raise InputError(f"{model.__name__} is a class and not a model; pass a fitted instance of it.")
     if isinstance(model, Predictor):
@@ -70,9 +50,21 @@ def _adapter(
 
         return PipelinePredictor(model, labels, name=name, fingerprint=fingerprint, head=head)
     if hasattr(model, "predict_proba") or (hasattr(model, "predict") and hasattr(model, "classes_")):
-        return ScikitPredictor(model, labels, name=name, fingerprint=fingerprint, text_column=text_column, head=head)
+        return ScikitPredictor(
+            model, labels, name=name, fingerprint=fingerprint, text_column=options.text_column, head=head
+        )
     if callable(model):
-        return FunctionPredictor(model, labels, name=name, fingerprint=fingerprint, learn_from=learn_from, head=head)
+        return FunctionPredictor(
+            model,
+            labels,
+            name=name,
+            fingerprint=fingerprint,
+            learn_from=options.learn_from,
+            retry=options.retry,
+            max_seconds=options.max_seconds,
+            heard=options.heard,
+            head=head,
+        )
     raise InputError(
         f"{name or type(model).__name__} is no model that can be asked about texts; expected a fitted classifier with "
         "predict_proba, or with predict and classes_, a Hugging Face text-classification pipeline, or a function."
@@ -88,20 +80,7 @@ def from_module(spec: str, options: ModelOptions) -> Predictor:
         raise
     except Exception as error:
         raise ModelFileError(f"The module of {spec!r} fails when it is imported: {brief(error)}.") from error
-    return from_options(model, spec, None, options)
-
-
-def from_options(model: Any, name: str, fingerprint: str | None, options: ModelOptions) -> Predictor:
-    """The adapter for a model that was loaded as the options say."""
-    return adapted(
-        model,
-        options.labels,
-        name,
-        fingerprint,
-        text_column=options.text_column,
-        learn_from=options.learn_from,
-        head=options.head,
-    )
+    return adapted(model, options, name=spec)
 
 
 def _is_pipeline(model: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from anchorscope.errors import ModelFileError, RunFolderError
 from anchorscope.files import read_regular
-from anchorscope.predictors.adapt import from_options, put_current_folder_on_path
+from anchorscope.predictors.adapt import adapted, put_current_folder_on_path
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.scikit import ScikitPredictor, read_pickle, read_skops
 from anchorscope.types import Predictor
@@ -44,7 +44,7 @@ def from_pickle(path: str, options: ModelOptions) -> Predictor:
 
 
 def _adapted(model: Any, file: Path, data: bytes, options: ModelOptions) -> Predictor:
-    return from_options(model, file.name, sha256(data).hexdigest(), options)
+    return adapted(model, options, name=file.name, fingerprint=sha256(data).hexdigest())
 
 
 def _put_current_folder_last() -> None:

@@ -37,6 +37,8 @@ import logging
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,7 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot
 from anchorscope.asking.budget import tokens_of
+from anchorscope.asking.process import called_within
 from anchorscope.asking.retry import Retry
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, SomeFailedError
 from anchorscope.predictors.fingerprints import of_object
@@ -51,6 +54,7 @@ from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.named_rows import are_named, in_columns, labels_named
 from anchorscope.text.pairs import as_read, is_pair
+from anchorscope.types import HeardLabels
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +68,10 @@ function in 170."""
 AT_ONCE = 32
 """Of these, so many a call."""
 
+GIVE_LABELS = (
+    "give the labels in the order of its columns: labels=['negative', 'positive'], or --labels negative,positive"
+)
+
 MANY_NAMES = 20
 """Of more names not all are told."""
 
@@ -72,7 +80,8 @@ class FunctionPredictor:
     """A function ``list[str] -> (texts, labels)``, or ``list[str] -> label names``; ``labels`` in column order.
 
     With a ``head`` it is asked about this label alone (``heads.py``). ``n_probed`` texts were asked about to find the
-    labels, those of ``learn_from`` where it answers names; ``at_once`` texts are best asked about together.
+    labels, those of ``learn_from`` where it answers names, which took ``probed_seconds``, of ``max_seconds`` at most;
+    what was ``heard`` before is not asked again. ``at_once`` texts are best asked about together.
     """
 
     def __init__(
@@ -84,6 +93,9 @@ class FunctionPredictor:
         fingerprint: str | None = None,
         at_once: int | None = None,
         learn_from: Sequence[str] = (),
+        retry: Retry | None = None,
+        max_seconds: float = inf,
+        heard: HeardLabels | None = None,
         head: str | None = None,
     ) -> None:
         self.function = function
@@ -91,16 +103,25 @@ class FunctionPredictor:
         self.is_remote = bool(getattr(function, "is_remote", False))
         self.is_fully_fingerprinted = self.is_remote
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
-        found = _own_labels(function, self.name, learn_from) if labels is None else _Labels(None, 0)
+        start = monotonic()
+        if labels is not None:
+            found = _Labels(None, 0)
+        elif heard is not None:
+            found = _Labels(heard.names, 0)
+        else:
+            found = _own_labels(_Probe(function, self.name, retry or Retry(), max_seconds), learn_from)
         self.n_probed = found.n_probed
         self.n_probed_tokens = self.n_tokens
-        self.has_learnt_names = found.n_probed > len(PROBE)
+        self.probed_seconds = monotonic() - start if found.n_probed else 0.0
+        has_learnt = found.n_probed > len(PROBE)
+        answers_names = has_learnt or (heard is not None and heard.has_probabilities is False)
+        self.has_learnt_names = has_learnt or (labels is None and heard is not None)
         names = chosen_labels(found.names, labels, self.name)
         self._head = None if head is None else chosen_head(names, head, self.name)
         self._names = names
         self.labels = self._head.labels if self._head else names
-        self.has_probabilities = not self.has_learnt_names
-        self._has_answered = self.has_learnt_names
+        self.has_probabilities = not answers_names
+        self._has_answered = answers_names
         self._columns = Columns()
         self.fingerprint = fingerprint or of_object(function)
 
@@ -152,25 +173,23 @@ class _Labels:
     n_probed: int
 
 
-def _own_labels(function: Callable[[list[str]], Any], name: str, learn_from: Sequence[str]) -> _Labels:
+def _own_labels(probe: _Probe, learn_from: Sequence[str]) -> _Labels:
     """The labels that the function's answers name, if they do."""
-    probe = _Probe(function)
     try:
         answer = probe(tuple(learn_from[:2]) if any(map(is_pair, learn_from)) else PROBE)
         if _are_names(answer):
-            return _learnt(probe, name, answer, _spread(learn_from))
+            return _learnt(probe, answer, _spread(learn_from))
     except AnchorscopeError as error:
         raise InputError(str(error)) from error
     except Exception as error:
         raise ModelFileError(
-            f"The labels of {name} are not known, and it fails when asked about some texts ({brief(error)}); make it "
-            "answer, or give the labels in the order of its columns: labels=['negative', 'positive'], or --labels "
-            "negative,positive."
+            f"The labels of {probe.name} are not known, and it fails when asked about some texts ({brief(error)}); "
+            f"make it answer, or {GIVE_LABELS}."
         ) from error
     return _Labels(labels_named(answer), probe.n_sent)
 
 
-def _learnt(probe: _Probe, name: str, first: Sequence[str], texts: Sequence[str]) -> _Labels:
+def _learnt(probe: _Probe, first: Sequence[str], texts: Sequence[str]) -> _Labels:
     """The names that a function gives to two texts and to others."""
     heard = {*first}
     for some in batches(texts, AT_ONCE):
@@ -179,10 +198,10 @@ def _learnt(probe: _Probe, name: str, first: Sequence[str], texts: Sequence[str]
     named = ", ".join(sorted(heard)[:MANY_NAMES]) + " …" * (len(heard) > MANY_NAMES)
     if len(heard) < 2:
         raise InputError(
-            f"{name} answers label names, and {len(first) + len(texts)} texts show one of them ({named}); give all: "
-            f"labels=[{named!r}, 'OTHER'], or --labels {shlex.quote(named)},OTHER."
+            f"{probe.name} answers label names, and {len(first) + len(texts)} texts show one of them ({named}); give "
+            f"all: labels=[{named!r}, 'OTHER'], or --labels {shlex.quote(named)},OTHER."
         )
-    log.warning("The labels of %s are those of its answers about %d documents: %s.", name, len(texts), named)
+    log.warning("The labels of %s are those of its answers about %d documents: %s.", probe.name, len(texts), named)
     return _Labels(tuple(sorted(heard)), probe.n_sent)
 
 
@@ -198,22 +217,28 @@ def _spread(texts: Sequence[str]) -> list[str]:
 
 class _Probe:
     """A function that is asked before its labels are known. What it fails on, as services do, is tried again, and
-    nothing else is; ``n_sent`` texts were sent in all."""
+    nothing else is; ``n_sent`` texts were sent in all. When ``max_seconds`` are over it is not waited for any more."""
 
-    def __init__(self, function: Callable[[list[str]], Any]) -> None:
+    def __init__(self, function: Callable[[list[str]], Any], name: str, retry: Retry, max_seconds: float) -> None:
         self._function = function
+        self.name = name
+        self._retry = retry
+        self._max_seconds = max_seconds
+        self._end = monotonic() + max_seconds
         self.n_sent = 0
 
     def __call__(self, texts: Sequence[str]) -> Any:
         """What it answers about some texts."""
-        retry = Retry()
+        retry = self._retry
         answer = self._sent(texts)
         attempt = 0
         while failed := _failed(answer, texts):
             attempt += 1
             if attempt >= retry.tries:
                 raise answer[failed[0]]
-            retry.sleep(retry.checked_wait(attempt, answer[failed[0]], "ask again"))
+            wait = retry.checked_wait(attempt, answer[failed[0]], "ask again")
+            self._check_time(wait)
+            retry.sleep(wait)
             again = self._sent([texts[number] for number in failed])
             answer = list(answer)
             for number, row in zip(failed, again, strict=True):
@@ -221,8 +246,22 @@ class _Probe:
         return answer
 
     def _sent(self, texts: Sequence[str]) -> Any:
+        self._check_time()
         self.n_sent += len(texts)
-        return self._function(_read_by(self._function, texts))
+        seconds = min(self._retry.timeout or inf, self._end - monotonic())
+        try:
+            return called_within(seconds, self._function, _read_by(self._function, texts), self.name)
+        except TimeoutError:
+            self._check_time()
+            raise
+
+    def _check_time(self, wait: float = 0.0) -> None:
+        """Refuse to ask after a wait of so many seconds, if the time is up by then."""
+        if monotonic() + wait >= self._end:
+            raise InputError(
+                f"--max-seconds {self._max_seconds:g} ends before {self.name} has answered the texts that show its "
+                f"labels; allow more seconds, or {GIVE_LABELS}."
+            )
 
 
 def _read_by(function: Callable[[Any], Any], texts: Sequence[str]) -> list[Any]:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from anchorscope.types import Explanation, Term
 
+NO_DOCUMENT = "no document that was asked about"
+"""What is said of a label that no document is given; where not all were asked about, others may be."""
+
 NOT_TOLD_APART = "not told apart from other words"
 """How the line begins under which no term is a driver."""
 
@@ -85,9 +88,11 @@ def standing(explanation: Explanation) -> list[str]:
     >>> from anchorscope.types import Explanation
     >>> standing(Explanation("ham", 4567, 400, 1673, 300, False, None, ()))
     ['≈ 4,567 documents (asked: 400)', 'robust ≈ 1,673 of 4,567 (tested: 300)']
+    >>> standing(Explanation("spam", 0, 0, None, 0, True, None, ()))
+    ['no document that was asked about']
     """
     n = explanation.documents
-    told = [f"{n:,} document{'' if n == 1 else 's'}"]
+    told = [f"{n:,} document{'' if n == 1 else 's'}" if n else NO_DOCUMENT]
     if explanation.asked < n:
         told = [f"≈ {told[0]} (asked: {explanation.asked:,})"]
     if explanation.robust is not None and explanation.robust_of:

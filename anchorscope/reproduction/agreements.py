@@ -7,16 +7,20 @@ of them reads: the settings of the experiments differ in what they do with them 
     agreements/corona__deberta__42__500.npz    a row an occurrence: its document, its place, its bits
     agreements/corona__500.npz                 the keep probabilities of each document, which all models and seeds share
 
-A file carries what its samples depend on, and is refused where that is something else.
+A file carries what its samples depend on, and is refused where that is something else, and where it holds what no run
+has written: folders of passes that were made elsewhere are copied together.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -24,6 +28,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.asking.answers import brief
 from anchorscope.errors import RunFolderError
 from anchorscope.types import Unit
 
@@ -35,6 +40,15 @@ DIGEST = 16
 
 EMPTY_PLACE = -1
 """The place of the empty anchor."""
+
+NO_PLACE = 1 << 31
+"""Places in a text are numbers below this."""
+
+UNREADABLE = (
+    *(OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, RuntimeError),
+    *(MemoryError, BadZipFile, zlib.error),
+)
+"""What reading a file may raise that no run has written."""
 
 
 @dataclass(slots=True)
@@ -68,7 +82,8 @@ class Agreements:
         self.spent = Spent()
         self._is_new = False
         if path.is_file():
-            self._load(_read(path, self._identity))
+            with _reading(path):
+                self._load(_read(path, self._identity))
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -118,13 +133,21 @@ class Agreements:
         self._is_new = False
 
     def _load(self, stored: Mapping[str, Any]) -> None:
-        self._documents = {row.tobytes(): number for number, row in enumerate(stored["documents"])}
-        self._rows = {(document, place): row for row, (document, place) in enumerate(stored["where"].tolist())}
-        self.drawn = stored["drawn"].astype(np.int32)
+        documents = _column(stored, "documents", "u", (None, DIGEST))
+        where = _column(stored, "where", "i", (None, 2))
+        drawn = _column(stored, "drawn", "i", (len(where),))
+        bits = _column(stored, "bits", "u", (len(where), None))
+        _check(len({row.tobytes() for row in documents}) == len(documents), "a document is there twice")
+        _check(len({*map(tuple, where.tolist())}) == len(where), "an occurrence is there twice")
+        _check(((where >= (0, EMPTY_PLACE)) & (where < (len(documents), NO_PLACE))).all(), "an occurrence is nowhere")
+        _check(bits.itemsize == 1 and bits.shape[1] <= self._n_bytes, "it holds more samples than are drawn")
+        _check(((drawn >= 0) & (drawn <= 8 * bits.shape[1])).all(), "samples are counted that are not there")
+        self._documents = {row.tobytes(): number for number, row in enumerate(documents)}
+        self._rows = {(document, place): row for row, (document, place) in enumerate(where.tolist())}
+        self.drawn = drawn.astype(np.int32)
         self._bits = np.zeros((len(self.drawn), self._n_bytes), np.uint8)
-        bits = stored["bits"]
         self._bits[:, : bits.shape[1]] = bits
-        self.spent = Spent(**stored["identity"]["spent"])
+        self.spent = _spent(stored)
 
 
 class KeptProbabilities(MutableMapping[str, NDArray[np.float64]]):
@@ -137,10 +160,18 @@ class KeptProbabilities(MutableMapping[str, NDArray[np.float64]]):
         self.spent = Spent()
         self._is_new = False
         if path.is_file():
-            stored = _read(path, self._identity)
-            parts = np.split(stored["keep"], np.cumsum(stored["n_words"])[:-1])
-            self._values = {row.tobytes(): part for row, part in zip(stored["documents"], parts)}
-            self.spent = Spent(**stored["identity"]["spent"])
+            with _reading(path):
+                self._load(_read(path, self._identity))
+
+    def _load(self, stored: Mapping[str, Any]) -> None:
+        documents = _column(stored, "documents", "u", (None, DIGEST))
+        n_words = _column(stored, "n_words", "i", (len(documents),))
+        keep = _column(stored, "keep", "f", (None,))
+        _check((n_words >= 0).all() and int(n_words.sum()) == len(keep), "it has not a probability for each word")
+        _check(((keep >= 0) & (keep <= 1)).all(), "a probability is none")
+        parts = np.split(keep, np.cumsum(n_words)[:-1])
+        self._values = {row.tobytes(): part for row, part in zip(documents, parts)}
+        self.spent = _spent(stored)
 
     def __getitem__(self, text: str) -> NDArray[np.float64]:
         return self._values[digest(text)]
@@ -181,12 +212,9 @@ def digest(text: str) -> bytes:
 
 def _read(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a file, if it was made with what is wanted."""
-    try:
-        with np.load(path) as file:
-            stored: dict[str, Any] = {name: file[name] for name in file.files}
-        stored["identity"] = json.loads(str(stored["identity"]))
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise RunFolderError(f"{path} cannot be read ({error}); take it out of the folder.") from error
+    with np.load(path) as file:
+        stored: dict[str, Any] = {name: file[name] for name in file.files}
+    stored["identity"] = json.loads(str(stored["identity"]))
     for name, value in identity.items():
         if stored["identity"].get(name) != value:
             raise RunFolderError(
@@ -194,6 +222,34 @@ def _read(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
                 "--out, or take the file out."
             )
     return stored
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Whatever is wrong with what a file holds becomes one sentence."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise RunFolderError(f"{path} cannot be read ({brief(error)}); take it out of the folder.") from error
+
+
+def _column(stored: Mapping[str, Any], name: str, kind: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """A column, if it is of its kind and shape."""
+    column: NDArray[Any] = stored[name]
+    fits = len(column.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, column.shape))
+    _check(fits and column.dtype.kind == kind, f"{name} is {column.dtype} of shape {column.shape}")
+    return column
+
+
+def _spent(stored: Mapping[str, Any]) -> Spent:
+    spent = Spent(**stored["identity"]["spent"])
+    _check(isfinite(spent.seconds) and spent.seconds >= 0 and spent.drawn >= 0, "it took less than no time")
+    return spent
+
+
+def _check(is_sound: Any, fault: str) -> None:
+    if not is_sound:
+        raise ValueError(fault)
 
 
 def _write(path: Path, identity: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> None:

@@ -48,6 +48,14 @@ def out_of_optimistic_reach(aggregation: Aggregation, tally: Tally, k: int, alph
     return answer
 
 
+def is_settled(aggregation: Aggregation, tally: Tally, label: int, top: NDArray[np.intp], alpha: float) -> bool:
+    """Whether the shown list of a scan is settled: nothing is open, or nothing that could still change it."""
+    open_ = tally.untested if aggregation.joins_labels else tally.untested[label]
+    if not open_.any():
+        return True
+    return aggregation.prunes and is_final(aggregation, tally, label, top, alpha)
+
+
 def is_final(aggregation: Aggregation, tally: Tally, label: int, top: NDArray[np.intp], alpha: float) -> bool:
     """Whether the shown list is certain, order included: each word beats all that come after it in any world."""
     return not len(contenders(aggregation, tally, label, top, alpha))

@@ -69,7 +69,7 @@ def fit(x: Floats, value: Floats) -> tuple[Floats, Floats]:
     return mean, covariance
 
 
-def of(summed: Floats, x: Floats, value: Floats) -> Floats:
+def effect_of_any(summed: Floats, x: Floats, value: Floats) -> Floats:
     """What any words would do where these features add up to ``summed`` (terms, 4), and its error, (2, terms)."""
     mean, covariance = fit(x, value)
     return np.stack([summed @ mean, np.sqrt(np.einsum("tf,fg,tg->t", summed, covariance, summed))])

@@ -15,6 +15,8 @@ from typing import Any, Protocol, TypeVar
 
 from anchorscope.errors import DocumentsError, MissingPackageError, UnknownNameError
 from anchorscope.text.formats import TEXT
+from anchorscope.text.parquet_batches import batches, cells, n_bytes
+from anchorscope.text.unpack import LIMIT
 
 T = TypeVar("T")
 
@@ -36,45 +38,38 @@ class Blocks(Protocol):
 
 
 class ParquetBlocks:
-    """Parquet files, read here."""
+    """Parquet files, read here; each may hold ``limit`` bytes of text."""
 
-    def __init__(self, paths: Sequence[str | Path], column: str | None = None) -> None:
+    def __init__(self, paths: Sequence[str | Path], column: str | None = None, limit: int = LIMIT) -> None:
         self.source = ", ".join(map(str, paths))
         self._files = parquet_files(paths)
         self._column = checked_column(self._files, column)
+        self._limit = limit
 
     def over(self, function: Callable[[list[str]], T]) -> Iterator[T]:
         """Block by block."""
         for file in self._files:
-            for texts in _blocks(file, self._column):
+            for texts in blocks_of(file, self._column, self._limit):
                 yield function(texts)
 
 
-def _blocks(file: str, column: str) -> Iterator[list[str]]:
-    """The texts of a file, some at a time; what cannot be read is told in one sentence."""
+def blocks_of(file: str, column: str, limit: int, groups: Sequence[int] | None = None) -> Iterator[list[str]]:
+    """The texts of a file, or of some of its groups of rows, some at a time; what cannot be read is told in one
+    sentence, and so is more text than ``limit`` bytes."""
     from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
 
     try:
-        # Equal texts stay one until they are found to be few enough: a small file can stand for many gigabytes.
-        for batch in ParquetFile(file, read_dictionary=[column]).iter_batches(ROWS, columns=[column]):
-            _refuse_large(batch.column(0), file)
-            yield texts_of(batch.column(0), file)
+        with open(file, "rb") as data:
+            for batch in batches(data, [column], file, limit, n_rows=ROWS, groups=groups):
+                if n_bytes(batch[column]) > MOST_BYTES:
+                    raise DocumentsError(
+                        f"{file} holds more than {MOST_BYTES >> 20} MB of text in {ROWS} rows; divide its texts into "
+                        "documents."
+                    )
+                yield _texts(cells(batch[column]), file)
     except (ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         told = " ".join(str(error).split())[:200]
         raise DocumentsError(f"{file} cannot be read ({told}); check that it is a whole Parquet file.") from error
-
-
-def _refuse_large(column: Any, file: str) -> None:
-    if not hasattr(column, "dictionary"):
-        return
-    import pyarrow.compute as compute
-
-    lengths = compute.binary_length(column.dictionary).take(column.indices)
-    if (compute.sum(lengths).as_py() or 0) > MOST_BYTES:
-        raise DocumentsError(
-            f"{file} holds more than {MOST_BYTES >> 20} MB of text in {ROWS} rows; divide its texts into documents."
-        )
 
 
 def parquet_files(paths: Sequence[str | Path]) -> list[str]:
@@ -114,7 +109,7 @@ def checked_column(files: Sequence[str], column: str | None) -> str:
             raise DocumentsError(f"{file} is no regular file; name a .parquet file, a folder of them, or a pattern.")
         try:
             known = read_schema(file).names
-        except (OSError, ArrowException) as error:
+        except (OSError, ValueError, ArrowException) as error:  # a name that is no UTF-8, among others
             raise DocumentsError(f"{file} cannot be read ({error}); check that it is a whole Parquet file.") from error
         if known.count(name) > 1:
             raise DocumentsError(f"{file} has {known.count(name)} columns called {name!r}; rename all but one.")
@@ -123,12 +118,11 @@ def checked_column(files: Sequence[str], column: str | None) -> str:
     return name
 
 
-def texts_of(column: Any, source: str) -> list[str]:
-    """The texts of a column of pyarrow; a cell without one is an empty text."""
-    cells = column.to_pylist()
-    for cell in cells:
+def _texts(found: list[Any], source: str) -> list[str]:
+    """The texts of a column; a cell without one is an empty text."""
+    for cell in found:
         if cell is not None and not isinstance(cell, str):
             raise DocumentsError(
                 f"{source}: a text is {cell!r} (a {type(cell).__name__}), not a string; choose another --text-column."
             )
-    return [cell or "" for cell in cells]
+    return [cell or "" for cell in found]

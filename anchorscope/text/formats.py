@@ -2,8 +2,8 @@
 
 Tables (.csv, .tsv, .parquet) and JSON lines have a text column and perhaps a label column; a .txt file has a document a
 line. What can be read in two ways is refused with a sentence, not resolved: two columns or keys of the name that was
-asked for, a row with more fields than its header. A parquet file is packed inside: what its columns hold is counted
-before it is written out, and limited as packed files are (``unpack.py``).
+asked for, a row with more fields than its header. A parquet file is packed inside, and what its columns hold is limited
+as packed files are (``parquet_batches.py``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from anchorscope.errors import DocumentsError, MissingPackageError, UnknownNameError
 from anchorscope.text.pairs import paired
-from anchorscope.text.unpack import too_large
+from anchorscope.text.parquet_batches import batches, cells
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "gb18030", "shift_jis", "euc_kr", "koi8_r")
 """Some encodings to name where one is unknown; any text encoding of Python is accepted."""
@@ -29,18 +29,6 @@ TEXT = "text"
 """The column of the texts, unless told otherwise."""
 
 LARGEST_FIELD = 2**31 - 1
-
-ROWS_AT_ONCE = 1024
-"""Rows of a parquet file that are unpacked before they are counted: with fewer, reading takes longer."""
-
-DELTA = "DELTA_BYTE_ARRAY"
-"""How columns are written down of which each cell begins as the one before it; pyarrow makes no dictionary of them."""
-
-OF_A_CELL = 16
-"""Bytes beside each cell in a parquet file, at most: its length, its level, its number in a dictionary."""
-
-OF_A_FILE = 1 << 20
-"""Bytes beside all cells, such as the headers of pages."""
 
 Rows = Iterator[tuple[Any, Any]]
 """The text and the label of each row, as they stand in the file."""
@@ -225,80 +213,24 @@ def _read_parquet(stream: BinaryIO, how: Reading) -> Rows:
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
-        from pyarrow.types import is_nested
     except ImportError as error:
         raise MissingPackageError("pyarrow", "parquet", "reading .parquet files") from error
     columns = how.columns
-    left = how.limit
     try:
         data = io.BytesIO(stream.read())
-        schema = ParquetFile(data).schema_arrow
-        columns.check(schema.names, how.source)
-        names = columns.texts(schema.names)
+        existing = ParquetFile(data).schema_arrow.names
+        columns.check(existing, how.source)
+        names = columns.texts(existing)
         wanted = [*names] if columns.label is None else [*names, columns.label]
-        if nested := [name for name in wanted if is_nested(schema.field(name).type)]:
-            raise DocumentsError(f"{how.source}: the column {nested[0]!r} holds lists; choose another column.")
-        chunks = _chunks(ParquetFile(data), wanted)
-        # As dictionaries: a value that occurs a million times is there once, until it is known how much that makes.
-        as_dictionaries = [*{*wanted} - {chunk.path_in_schema for chunk in chunks if DELTA in chunk.encodings}]
-        file = ParquetFile(data, read_dictionary=as_dictionaries)
-        width = sum(_width(schema.field(name).type) for name in wanted)
-        if file.metadata.num_rows * width > how.limit:
-            raise too_large(how.source, how.limit)
-        n_rows = _rows_at_once(chunks, how)
-        for batch in file.iter_batches(n_rows, columns=wanted):
-            left -= sum(map(_n_bytes, batch.columns))
-            if left < 0:
-                raise too_large(how.source, how.limit)
-            cells = {name: _written_out(batch.column(name)).to_pylist() for name in wanted}
-            rows = (dict(zip(names, row)) for row in zip(*(cells[name] for name in names), strict=True))
-            labels = [None] * len(batch) if columns.label is None else cells[columns.label]
+        for batch in batches(data, wanted, how.source, how.limit):
+            found = {name: cells(column) for name, column in batch.items()}
+            rows = (dict(zip(names, row)) for row in zip(*(found[name] for name in names), strict=True))
+            labels = [None] * len(found[names[0]]) if columns.label is None else found[columns.label]
             yield from zip(map(columns.picked, rows), labels, strict=True)
     except (ArrowException, ValueError, ArithmeticError) as error:  # dates that Python does not know, among others
         raise DocumentsError(
             f"{how.source} cannot be read ({error}); check that it is complete and a parquet file."
         ) from error
-
-
-def _chunks(file: Any, wanted: list[str]) -> list[Any]:
-    """What a parquet file says of each piece of the columns that are wanted."""
-    columns = [number for number in range(len(file.schema)) if file.schema.column(number).path in wanted]
-    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
-    return [group.column(number) for group in groups for number in columns]
-
-
-def _width(kind: Any) -> int:
-    """The bytes of a cell of this type of pyarrow, where all take the same; they may be written down once for all."""
-    try:
-        return int(kind.bit_width) // 8
-    except ValueError:
-        return 0
-
-
-def _rows_at_once(chunks: list[Any], how: Reading) -> int:
-    """How many rows are unpacked before they are counted; a file that says itself that it is too large is refused.
-
-    A page is unpacked whole, so that is believed. Cells can still be larger than what is written down: where each
-    begins as the one before it (DELTA), a cell can be as large as all of that, and so can the next.
-    """
-    n_around = sum(OF_A_CELL * chunk.num_values for chunk in chunks) + OF_A_FILE
-    if sum(chunk.total_uncompressed_size for chunk in chunks) - n_around > how.limit:
-        raise too_large(how.source, how.limit)
-    largest = max((chunk.total_uncompressed_size for chunk in chunks if DELTA in chunk.encodings), default=0)
-    return max(1, min(ROWS_AT_ONCE, how.limit // max(1, largest)))
-
-
-def _n_bytes(column: Any) -> int:
-    """The bytes of all cells of a column of pyarrow, each as often as it occurs."""
-    from pyarrow import compute
-
-    if not hasattr(column, "dictionary"):
-        return int(column.nbytes)
-    return compute.sum(compute.binary_length(column.dictionary).take(column.indices)).as_py() or 0
-
-
-def _written_out(column: Any) -> Any:
-    return column.dictionary_decode() if hasattr(column, "dictionary") else column
 
 
 FORMATS: dict[str, Callable[[Any, Reading], Rows]] = {

@@ -44,6 +44,15 @@ class Beyond:
 
 
 @dataclass(frozen=True, slots=True)
+class HeardLabels:
+    """The names of a model's labels as a run has written them down, and whether it gave probabilities; None if it had
+    not answered yet."""
+
+    names: tuple[str, ...]
+    has_probabilities: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class Words:
     """The words of a text and the gaps around them: ``gaps[i]`` stands before ``words[i]``, the last one at the end."""
 

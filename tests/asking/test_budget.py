@@ -6,13 +6,15 @@ import pickle
 import random
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
 from runs import WEIGHTS, explained, finish, make_run, outcome, reviews
 
+from anchorscope import Explainer
 from anchorscope.asking.budget import Budget, CallsSpentError, Meter, TimeUpError
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, InputError
@@ -273,3 +275,66 @@ def test_a_wait_that_would_end_too_late_is_not_begun() -> None:
     with pytest.raises(TimeUpError):
         finish(make_run(model=RetryingPredictor(Shaky(1.0, seed=0), retry), budget=Budget(max_seconds=0.5), **PAIRS))
     assert not waits
+
+
+# --- a model that hangs ---
+
+
+@pytest.fixture
+def hanging() -> Iterator[Callable[[list[str]], None]]:
+    """A function that does not answer while a test goes on."""
+    end = Event()
+
+    def hangs(texts: list[str]) -> None:
+        end.wait()
+
+    yield hangs
+    end.set()
+
+
+def test_a_model_that_hangs_with_its_first_documents_is_not_waited_for(hanging: Callable[[list[str]], None]) -> None:
+    said = r"--max-seconds 0.2 ends before the model has answered about the first of the 30 documents: allow more"
+    with pytest.raises(TimeUpError, match=said):
+        Explainer(hanging, labels=["no", "yes"], max_seconds=0.2).explain(reviews())
+
+
+def test_a_model_that_hangs_when_it_is_asked_for_its_labels_is_not_waited_for(
+    hanging: Callable[[list[str]], None],
+) -> None:
+    said = (
+        r"--max-seconds 0.2 ends before hangs has answered the texts that show its labels; allow more seconds, or giv"
+    )
+    with pytest.raises(InputError, match=said):
+        Explainer(hanging, max_seconds=0.2).explain(reviews())
+
+
+def test_a_call_for_labels_that_takes_too_long_has_failed(hanging: Callable[[list[str]], None]) -> None:
+    said = r"labels of hangs are not known, and it fails .*TimeoutError: no answer within 0.1 seconds.; make it answer"
+    with pytest.raises(InputError, match=said):
+        Explainer(hanging, retry=Retry(timeout=0.1)).explain(reviews())
+
+
+def test_the_calls_that_show_label_names_share_the_seconds() -> None:
+    """One of them fits into half a second, all of them do not."""
+
+    def slow(texts: list[str]) -> list[str]:
+        time.sleep(0.2)
+        return ["long" if len(text) > 20 else "short" for text in texts]
+
+    with pytest.raises(InputError, match=r"--max-seconds 0.5 ends before slow has answered"):
+        Explainer(slow, max_seconds=0.5).explain(reviews(300))
+
+
+def test_seconds_beyond_any_clock_are_no_limit() -> None:
+    model = WeightPredictor(WEIGHTS, bias=-0.05)
+    assert finish(make_run(model=model, budget=Budget(max_seconds=1e300), **PAIRS))[-1].finished
+
+
+def test_what_finding_the_labels_took_is_part_of_the_seconds() -> None:
+    def slow(texts: list[str]) -> list[dict[str, float]]:
+        time.sleep(0.2)
+        return [{"no": 0.5, "yes": 0.5} for _ in texts]
+
+    said = "--max-seconds 0.3 ends before the model has answered about the first"
+    with pytest.raises(TimeUpError, match=said):
+        Explainer(slow, max_seconds=0.3).explain(reviews())

@@ -90,7 +90,7 @@ def test_a_class_without_documents_is_not_called_settled(open_page: Any, report:
     watched.page.evaluate(
         "Object.assign(page.data.about.labels[0], { documents: 0, asked: 0, regret: 0, settled: true }); updateWords()"
     )
-    assert watched.text('.panel[data-label="0"] .standing') == "0 documents"
+    assert watched.text('.panel[data-label="0"] .standing') == "no document that was asked about"
     assert "settled" in watched.text('.panel[data-label="1"] .standing')
 
 

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from runs import finish, make_run, reviews
 
+from anchorscope.asking.budget import Budget
 from anchorscope.cli import main
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.report.view import page_data
 from anchorscope.result import Result
+from anchorscope.scoring import settling
 from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.tally import ranking
 
@@ -87,6 +89,34 @@ def test_top_of_a_race_is_the_race_to_the_last_digit(race: Path, capsys: pytest.
         for side, terms in (("for", explanation.terms), ("against", explanation.against))
         for t in terms
     ]
+
+
+SETTLING = {
+    "pairs": ({"strategy": "race", "score": "occlusion", "aggregation": "total", "regret": 0.1}, (100, 200, 300)),
+    "blocks": ({**RACE, "regret": 0.2, "max_samples": 4}, (100, 300, 500)),
+    "scan": ({"max_samples": 20, "filter": "sound", "aggregation": "pr"}, (900, 9000, 90_000)),
+    "joined labels": ({"max_samples": 20, "filter": "sound", "aggregation": "h"}, (900, 9000, 90_000)),
+}
+
+
+@pytest.mark.parametrize("which", SETTLING)
+def test_what_a_run_calls_settled_is_settled_in_its_folder(
+    which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With too few calls, and with enough: each label is told settled, or not, by the same rule."""
+    monkeypatch.setattr(settling, "START_DOCUMENTS", 32)
+    settings, budgets = SETTLING[which]
+    seen = set()
+    for calls in budgets:
+        folder = tmp_path / str(calls)
+        finish(make_run(reviews(400), folder=folder, budget=Budget(max_model_calls=calls), **{"top_k": 2, **settings}))
+        said = {label: one.settled for label, one in Result.load(folder).explanations.items()}
+        with closing(RunReader(folder)) as reader:
+            standings = Standings(reader, alpha=0.5, k=2)
+            standing = standings.standing(aggregation(settings["aggregation"]))
+            assert dict(zip(reader.labels, standing.settled.tolist())) == said
+        seen |= {*said.values()}
+    assert seen == {True, False}
 
 
 @pytest.mark.parametrize("name", NAMES)

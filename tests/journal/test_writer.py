@@ -26,6 +26,7 @@ from anchorscope.report.view import page_data
 from anchorscope.result import FILE as RESULT
 from anchorscope.run import Run
 from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
+from anchorscope.scoring.surrogate import N_FOLDS
 from anchorscope.scoring.tally import Tally
 from anchorscope.testing import WeightPredictor
 from anchorscope.text.words import split, terms
@@ -296,6 +297,26 @@ def test_another_schema_is_refused_and_named(tmp_path: Path) -> None:
     for opened in (RunReader, Journal):
         with pytest.raises(RunFolderError, match="schema 99"):
             opened(tmp_path / "run")
+
+
+PAIRS = {"strategy": "race", "score": "occlusion", "aggregation": "total"}
+
+
+def test_a_surrogate_in_another_number_of_folds_is_another_versions(tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run", **PAIRS), rounds=1)
+    with closing(sqlite3.connect(tmp_path / "run" / FILE)) as db, db:
+        assert db.execute("DELETE FROM surrogate WHERE fold >= 2").rowcount == 2 * (N_FOLDS - 2)
+    said = "was fitted by another version, in 2 folds where this one has 8; begin a new run in another --out"
+    with pytest.raises(RunFolderError, match=said):
+        finish(make_run(folder=tmp_path / "run", resume=True, **PAIRS))
+
+
+def test_a_surrogate_with_a_gap_is_nobodys(tmp_path: Path) -> None:
+    finish(make_run(folder=tmp_path / "run", **PAIRS), rounds=1)
+    with closing(sqlite3.connect(tmp_path / "run" / FILE)) as db, db:
+        assert db.execute("DELETE FROM surrogate WHERE fold = 2 AND label = 1").rowcount == 1
+    with pytest.raises(RunFolderError, match=r"holds what no run has written .*surrogate is not complete"):
+        finish(make_run(folder=tmp_path / "run", resume=True, **PAIRS))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from anchorscope.planning.collection import Collection, Predictions
 from anchorscope.planning.inverted_index import InvertedIndex
 from anchorscope.planning.plan import Counted
 from anchorscope.planning.race import Race
+from anchorscope.scoring import settling
 from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.forecasts import LEVEL
 from anchorscope.scoring.tally import Tally, ranking
@@ -115,7 +116,7 @@ def settings(**given: object) -> Settings:
 
 @pytest.fixture(autouse=True)
 def short_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(race, "START", 64)
+    monkeypatch.setattr(settling, "START_DOCUMENTS", 64)
 
 
 @pytest.mark.parametrize("name", RACED)
@@ -166,7 +167,7 @@ def test_what_a_race_tests_does_not_depend_on_how_far_its_index_reaches(
 ) -> None:
     """From 64 documents on or of everything at once: the same rounds, counts and standing, to the last bit."""
     corpus, answers = Corpus(4, n_documents=1500), []
-    monkeypatch.setattr(race, "START", 32)
+    monkeypatch.setattr(settling, "START_DOCUMENTS", 32)
     for threshold in (32, 1500):
         monkeypatch.setattr(race, "InvertedIndex", lambda *given, first=threshold: InvertedIndex(*given[:-1], first))
         strategy, tally, n_documents = corpus.run(settings(aggregation=name, top_k=3), max_rounds=8)
@@ -205,7 +206,7 @@ def races(
 ) -> list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray]]:
     """For each random corpus: stated and true regret, memberships and true members, coverage, documents tested, and
     which words are shown."""
-    race.START = 64
+    settling.START_DOCUMENTS = 64
     answers = []
     for seed in range(n):
         corpus = Corpus(1000 + seed, effects=EFFECTS[effects], seldom=effects == "seldom a lot")
@@ -290,7 +291,7 @@ def test_what_is_nearly_tested_is_tested_to_the_end(monkeypatch: pytest.MonkeyPa
     corpus = Corpus(3, n_documents=400)
     _, _, n_usual = corpus.run(settings())
     assert n_usual < 100
-    monkeypatch.setattr(race, "NEARLY_ALL", 0.1)
+    monkeypatch.setattr(settling, "NEARLY_ALL", 0.1)
     strategy, tally, n_documents = Corpus(3, n_documents=400).run(settings())
     assert n_documents == 400
     assert strategy.tests_left(tally) == 0

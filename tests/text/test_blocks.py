@@ -60,6 +60,15 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         texts_in(path)
 
 
+def test_a_file_with_a_column_whose_name_is_none_is_named(tmp_path: Path) -> None:
+    """Two bytes of its name are changed into some that no character has."""
+    path = tmp_path / "named.parquet"
+    parquet.write_table(pa.table({"text": ["a"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"text", b"te\xc2t"))
+    with pytest.raises(DocumentsError, match=r"named\.parquet cannot be read"):
+        ParquetBlocks([path])
+
+
 def test_no_path_is_no_folder() -> None:
     with pytest.raises(DocumentsError, match="There is no Parquet file"):
         ParquetBlocks([""])

@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 
 from anchorscope.errors import DocumentsError
+from anchorscope.text.blocks import ParquetBlocks
+from anchorscope.text.parquet_pages import directory, pages
 from anchorscope.text.read import read_files
 from anchorscope.text.unpack import PACKINGS, unpacked
+from reliability.bad_inputs import contradicting, understated
 
 zstandard = pytest.importorskip("zstandard")
 
@@ -149,6 +152,75 @@ def test_large_cells_that_differ_are_refused_before_they_fill_the_memory(
     path = table({"compression": "zstd", **how}, text=["x" * 40_000 + f" {number}" for number in range(2000)])
     assert path.stat().st_size < 1 << 18
     assert memory_of_refusal(path) < 20 << 20
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"data_page_version": "2.0"},
+        {"compression": "gzip", "row_group_size": 100, "data_page_size": 100},
+        {"compression": "none", "use_dictionary": False, "write_statistics": False},
+        {"write_page_index": True, "write_page_checksum": True, "store_decimal_as_integer": True},
+        {"column_encoding": "DELTA_LENGTH_BYTE_ARRAY", "use_dictionary": False, "version": "1.0"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n", [0, 1, 1000])
+def test_the_pages_of_every_way_to_write_are_read(how: Mapping[str, Any], n: int, table: Callable[..., Path]) -> None:
+    """What they say of themselves is what the directory says of them, but for their headers."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import ParquetFile
+
+    texts = [f"so bad a film, number {number} " * 9 for number in range(n)]
+    path = table(how, text=pyarrow.array(texts, pyarrow.string()))
+    metadata = ParquetFile(path).metadata
+    chunks = [metadata.row_group(number).column(0) for number in range(metadata.num_row_groups)]
+    with path.open("rb") as data:
+        groups = directory(data)
+        found = [[*pages(data, group.chunks[0])] for group in groups]
+    assert [group.n_rows for group in groups] == [metadata.row_group(number).num_rows for number in range(len(chunks))]
+    for chunk, some in zip(chunks, found, strict=True):
+        around = chunk.total_uncompressed_size - sum(page.n_bytes for page in some)
+        assert not some if not n else 0 < around <= 700 * len(some)  # the least and the largest cell take most of it
+    assert [text for block in ParquetBlocks([path]).over(list) for text in block] == texts
+
+
+def test_a_directory_that_lies_about_its_pages_is_not_believed(table: Callable[..., Path]) -> None:
+    """Two thousand times 40,000 bytes in one page, of which the directory says that they are one."""
+    texts = ["x" * 40_000 + f" {number}" for number in range(2000)]
+    path = table({"compression": "zstd", "use_dictionary": False, "data_page_size": 1 << 30}, text=texts)
+    path.write_bytes(understated(path.read_bytes()))
+    assert memory_of_refusal(path) < 20 << 20
+
+
+def test_a_directory_that_lies_about_its_cells_is_not_believed(table: Callable[..., Path]) -> None:
+    """Two thousand cells that begin with the same 40,000 bytes, as cells do of which each stands for itself."""
+    texts = ["x" * 40_000 + f" {number}" for number in range(2000)]
+    path = table({"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}, text=texts)
+    data = path.read_bytes()
+    told = bytes([0x19, 0x25, 0x06, 0x0E])  # a list of two ways to write things down: that of levels, and this one
+    assert data.count(told) == 1
+    path.write_bytes(data.replace(told, bytes([0x19, 0x25, 0x06, 0x00])))
+    assert memory_of_refusal(path) < 20 << 20
+
+
+def test_a_schema_that_contradicts_its_chunks_does_not_end_the_process(table: Callable[..., Path]) -> None:
+    path = table(text=["great film", "bad"])
+    path.write_bytes(contradicting(path.read_bytes(), "text"))
+    with pytest.raises(DocumentsError, match="cannot be read"):
+        read_files(path)
+    with pytest.raises(DocumentsError, match="cannot be read"):
+        list(ParquetBlocks([path]).over(len))
+
+
+def test_a_file_that_is_drawn_from_unpacks_to_no_more_than_the_limit(table: Callable[..., Path]) -> None:
+    """Three hundred times 700 bytes; a drawn file is read in blocks, and counted all the same."""
+    path = table(text=["so bad " * 100] * 300)
+    blocks = ParquetBlocks([path], limit=300 * 700)
+    assert sum(blocks.over(len)) == 300
+    with pytest.raises(DocumentsError, match=r"more than 209,999 bytes; .*--max-unpacked"):
+        list(ParquetBlocks([path], limit=300 * 700 - 1).over(len))
 
 
 def test_cells_that_begin_as_the_one_before_are_read(table: Callable[..., Path]) -> None:

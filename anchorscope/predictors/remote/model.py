@@ -49,6 +49,9 @@ def from_url(url: str, options: ModelOptions) -> Predictor:
         fingerprint=sha256(described.encode()).hexdigest(),
         at_once=model.at_once,
         learn_from=options.learn_from,
+        retry=options.retry,
+        max_seconds=options.max_seconds,
+        heard=options.heard,
         head=options.head,
     )
 

@@ -206,10 +206,10 @@ function standingText(number) {
   const label = page.data.about.labels[number];
   const isOwn = aggregation() === settings().aggregation;
   const regret = isOwn ? label.regret : standingOf(aggregation(), number)?.regret;
+  if (!label.asked) return page.data.terms ? "no document that was asked about" : ""; // so nothing that could be sure
   const documents = plural(label.documents, "document");
   const said = [label.asked < label.documents ? `≈ ${documents} (asked: ${whole(label.asked)})` : documents];
   if (label.robust !== null && label.robust_of) said.push(robustText(label));
-  if (!label.asked) return said.join(" · "); // no document, so nothing that could be sure
   if (typeof regret === "number") said.push(`regret ${(Math.max(0, regret) * 100).toFixed(1)}%`);
   if (isOwn) said.push(label.settled ? "settled" : "not settled");
   return said.join(" · ");
