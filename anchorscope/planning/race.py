@@ -211,15 +211,22 @@ class Race:
     def _next_pairs(self, label: int, n_labels: int) -> Numbers:
         """The occurrences that a label asks for: more of a word the more is in doubt about it."""
         counted = self._sums.counted[label]
+        wanted = self._last_tests(label)
         if not counted.any():
             wanted = dict.fromkeys(self._survey(label), settling.START_TESTS)
-        else:
+        elif not wanted:
             # Rounds grow with what is tested, so that their number grows with its logarithm only.
-            size = max(self._settings.round_size // n_labels, int(GROWTH * counted.sum()))
-            wanted = {**self._shares(label, size), **settling.tests_needed(self._sums, label, self._forecasts[label])}
+            wanted = self._shares(label, max(self._settings.round_size // n_labels, int(GROWTH * counted.sum())))
         index = self._index[label]
         pieces = [index.next_occurrences(term, int(counted[term]), n, self._asked) for term, n in wanted.items()]
         return np.concatenate([np.empty(0, np.int64), *pieces])
+
+    def _last_tests(self, label: int) -> dict[int, int]:
+        """Where the list is good enough, what its words still need before they are shown."""
+        now = self._forecasts[label]
+        if now.forecast.regret >= self._settings.regret:
+            return {}
+        return settling.tests_needed(self._sums, label, now, also_against=True)
 
     def _survey(self, label: int) -> list[int]:
         """A random choice of words, the chance of each in proportion to its documents.

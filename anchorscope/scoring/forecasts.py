@@ -168,6 +168,15 @@ class LabelForecast:
         """The k words of which most is expected."""
         return ranking(self._scores(self.estimates[None], np.arange(len(self._n)))[0], self._n, self._k)
 
+    @property
+    def worst(self) -> NDArray[np.intp]:
+        """The words that seem to speak against the label, at least half as loud as the last of the best speaks for it:
+        k at most."""
+        scores = self._scores(self.estimates[None], np.arange(len(self._n)))[0]
+        last = float(scores[ranking(scores, self._n, self._k)].min(initial=np.inf))
+        least = ranking(-scores, self._n, self._k)
+        return least[scores[least] < -0.5 * max(0.0, last)]
+
     def shown_interval(self) -> tuple[Floats, Floats]:
         """The contenders' intervals in the scale of the scores that are shown."""
         low = self.forecast.low

@@ -1,13 +1,11 @@
 """When the list of a label in a race is settled: the one rule by which a race ends, and by which its folder is read.
 
 A label is settled when everything is tested; or when the race has started, what is left is not so little that it is
-tested to the end, each of the best words has a few tests, and the expected regret of the list is below the share that
-was asked for.
+tested to the end, the expected regret of the list is below the share that was asked for, and each word that would be
+shown has a few tests.
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from anchorscope.scoring.forecasts import FEWEST_TESTS, LabelForecast
 from anchorscope.scoring.running_sums import RunningSums
@@ -21,8 +19,9 @@ START_TESTS = 2
 """Words a label that are tested first, so many times each, where a test serves one: a random choice, by how many
 documents hold them, from which is learnt what words are like."""
 
-DRIVER_TESTS = 5
-"""Tests that a driver has at least when its label is settled: its place may be sure with fewer, but not its score."""
+LISTED_TESTS = 5
+"""Tests that a word of the list has at least when its label is settled: its place may be sure with fewer, but not its
+score, and not whether it drives anything."""
 
 NEARLY_ALL = 0.75
 """A label with this share of its tests made is tested to the end: that costs a third more at most, and then its scores
@@ -35,7 +34,7 @@ def is_settled(
     """Whether the list of a label is settled, by what is counted and how it stands now.
 
     ``n_tested_documents`` is how many documents of the label are tested with all their words, where a block serves all
-    of these; None where a test serves one word.
+    of these; None where a test serves one word, and words against the label have to be asked for, too.
     """
     counted, documents = sums.counted[label], sums.documents[label]
     if (counted == documents).all():
@@ -48,16 +47,17 @@ def is_settled(
     return (
         has_started
         and not is_nearly_all_tested
-        and not tests_needed(sums, label, now)
         and bool(now.forecast.regret < regret)
+        and not tests_needed(sums, label, now, also_against=n_tested_documents is None)
     )
 
 
-def tests_needed(sums: RunningSums, label: int, now: LabelForecast) -> dict[int, int]:
-    """The tests that the best words still need before any of them can be named; a driver's score needs more."""
-    best = now.best
-    is_driver = np.isin(best, now.contenders[now.forecast.driver])
-    enough = np.where(is_driver, DRIVER_TESTS, FEWEST_TESTS)
+def tests_needed(sums: RunningSums, label: int, now: LabelForecast, *, also_against: bool) -> dict[int, int]:
+    """The tests that words still need before they are shown: the best, and with ``also_against`` those that seem to
+    speak against the label."""
+    enough = dict.fromkeys(now.worst.tolist(), FEWEST_TESTS) if also_against else {}
+    enough.update(dict.fromkeys(now.best.tolist(), LISTED_TESTS))
     # A word with a single document cannot be tested twice.
-    need = np.minimum(enough, sums.documents[label, best]) - sums.counted[label, best]
-    return {int(term): int(n) for term, n in zip(best, need) if n > 0}
+    documents, counted = sums.documents[label], sums.counted[label]
+    need = {term: min(n, int(documents[term])) - int(counted[term]) for term, n in enough.items()}
+    return {term: n for term, n in need.items() if n > 0}
