@@ -92,7 +92,7 @@ def test_top_of_a_race_is_the_race_to_the_last_digit(race: Path, capsys: pytest.
 
 
 SETTLING = {
-    "pairs": ({"strategy": "race", "score": "occlusion", "aggregation": "total", "regret": 0.1}, (100, 200, 300)),
+    "pairs": ({"strategy": "race", "score": "occlusion", "aggregation": "total", "regret": 0.1}, (50, 100, 300)),
     "blocks": ({**RACE, "regret": 0.2, "max_samples": 4}, (100, 300, 500)),
     "scan": ({"max_samples": 20, "filter": "sound", "aggregation": "pr"}, (900, 9000, 90_000)),
     "joined labels": ({"max_samples": 20, "filter": "sound", "aggregation": "h"}, (900, 9000, 90_000)),
