@@ -10,9 +10,9 @@ How many documents hold a word is known after one prediction a document, and wha
 ``posterior.py``. What these predictions say themselves about every word (``surrogate.py``) is where the race starts
 from, where the local score is graded. Which prefixes a round extends depends on what a call buys:
 
-    a term in a document   (occlusion) each pair costs a call of its own. A pool of words is tested on, those that would
-                           be the best if each did somewhat better than expected; the tests of each are in proportion to
-                           the doubt whether it is among the best
+    a term in a document   (occlusion) each pair costs a call of its own. Four fifths go to a pool of words, those that
+                           would be the best if each did somewhat better than expected, in proportion to the doubt
+                           whether each is among the best; the others where a wrong guess would cost most
     a whole document       (banzhaf, anchor) one block of samples serves all its words: the documents that most of the
                            words in doubt want
 
@@ -23,6 +23,7 @@ exactly.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -53,13 +54,17 @@ GROWTH = 0.25
 """A round asks for at least this share of the pairs that were tested before: rounds are few, however long a race is."""
 
 POOL = 3
-"""Words that a round of pairs extends, in multiples of k."""
+"""Words that may be the best, in multiples of k."""
+
+POOL_SHARE = 0.8
+"""What they get of the tests of a round of pairs. What is left goes to the words that the regret hangs on: else a race
+comes to good lists at once, and to its end late or never."""
 
 LEAST_DOUBT = 0.025
 """The doubt of a word whose place seems sure: it gets a twentieth of the tests of a word that may be in or out."""
 
 FOCUS = 6
-"""Words whose documents a round of whole documents chooses from, in multiples of k."""
+"""Words that the regret hangs on, in multiples of k."""
 
 
 class Race:
@@ -240,13 +245,19 @@ class Race:
         return ranking(np.log(chance) / np.maximum(documents, 1), documents, settling.START_WORDS).tolist()
 
     def _shares(self, label: int, size: int) -> dict[int, int]:
-        """How many tests each word of the pool gets now: all that it has had are to be in proportion to its doubt."""
-        words = self._unfinished(label, self._forecasts[label].hoped, POOL)
-        doubt = np.maximum(self._doubt(label), LEAST_DOUBT)
+        """How many tests each word gets now: most go to the pool, so that what a word of it has had in all is in
+        proportion to its doubt; the others to the words that the regret hangs on."""
         counted = self._sums.counted[label]
         left = self._known.documents[label] - counted
-        given = apportioned(size, doubt[words].tolist(), counted[words].tolist(), left[words].tolist())
-        return {word: n for word, n in zip(words, given) if n > 0}
+        n_pool = round(POOL_SHARE * size)
+        pool = self._unfinished(label, self._forecasts[label].hoped, POOL)
+        doubt = np.maximum(self._doubt(label), LEAST_DOUBT)
+        focus = self._focus(label)
+        at_stake = self._at_stake(label)
+        given = Counter[int]()
+        for words, n, weight, had in ((pool, n_pool, doubt, counted), (focus, size - n_pool, at_stake, 0 * counted)):
+            given.update(dict(zip(words, apportioned(n, weight[words].tolist(), had[words].tolist()))))
+        return {word: min(n, int(left[word])) for word, n in given.items() if n > 0}
 
     # --- where a block of samples serves all words of a document ---
 
@@ -277,14 +288,6 @@ class Race:
                 wanted[document] = wanted.get(document, 0) + 1
         return sorted(wanted, key=lambda document: (-wanted[document], document))[:quota]
 
-    def _focus(self, label: int) -> list[int]:
-        """The unfinished words whose membership is least certain and matters most: an interval's width is what a wrong
-        guess may cost."""
-        forecast = self._forecasts[label].forecast
-        doubt = self._doubt(label)
-        doubt[self._forecasts[label].contenders] *= forecast.high - forecast.low
-        return self._unfinished(label, doubt, FOCUS)
-
     # --- the words that are to be tested on ---
 
     def _doubt(self, label: int) -> NDArray[np.float64]:
@@ -294,6 +297,18 @@ class Race:
         doubt[self._forecasts[label].contenders] = np.sqrt(m * (1 - m))
         return doubt
 
+    def _at_stake(self, label: int) -> NDArray[np.float64]:
+        """What a wrong guess about the membership of each word may cost, (terms,): doubt times the width of the
+        interval."""
+        now = self._forecasts[label]
+        at_stake = self._doubt(label)
+        at_stake[now.contenders] *= now.forecast.high - now.forecast.low
+        return at_stake
+
+    def _focus(self, label: int) -> list[int]:
+        """The unfinished words whose membership is least certain and matters most."""
+        return self._unfinished(label, self._at_stake(label), FOCUS)
+
     def _unfinished(self, label: int, order: NDArray[np.float64], times_k: int) -> list[int]:
         """The first words in an order, the greatest first, among those that are not tested wherever they stand."""
         documents = self._known.documents[label]
@@ -301,24 +316,19 @@ class Race:
         return ranking(order, np.where(unfinished, documents, 0), times_k * self._settings.top_k).tolist()
 
 
-def apportioned(size: int, weights: list[float], had: list[int], most: list[int]) -> list[int]:
-    """Give out so many tests that what each word has had in all is as nearly in proportion to its weight as can be, but
-    no word more than ``most``: the method of Webster and Sainte-Lague for the seats of a parliament.
+def apportioned(n: int, weights: list[float], had: list[int]) -> list[int]:
+    """Give out n tests so that what each word has had in all is as nearly in proportion to its weight as can be: the
+    method of Webster and Sainte-Lague for the seats of a parliament.
 
-    >>> apportioned(7, weights=[1.0, 1.0, 0.5], had=[4, 0, 0], most=[9, 9, 9])
+    >>> apportioned(7, weights=[1.0, 1.0, 0.5], had=[4, 0, 0])
     [1, 4, 2]
     """
     given = [0] * len(weights)
     # The next test goes to the word that has fewest for its weight.
-    waiting = [((n + 0.5) / weight, i) for i, (n, weight, room) in enumerate(zip(had, weights, most)) if room > 0]
+    waiting = [((before + 0.5) / weight, i) for i, (before, weight) in enumerate(zip(had, weights)) if weight > 0]
     heapq.heapify(waiting)
-    for _ in range(size):
-        if not waiting:
-            break
+    for _ in range(n if waiting else 0):
         _, i = waiting[0]
         given[i] += 1
-        if given[i] < most[i]:
-            heapq.heapreplace(waiting, ((had[i] + given[i] + 0.5) / weights[i], i))
-        else:
-            heapq.heappop(waiting)
+        heapq.heapreplace(waiting, ((had[i] + given[i] + 0.5) / weights[i], i))
     return given

@@ -82,7 +82,7 @@ class Sums:
     was expected. ``offset`` is what is expected of all its documents together, tested or not, and ``noise`` the
     summed variance of measuring the tested ones. Of documents that the model was not asked about, ``beyond`` are
     expected to be of the label and to hold the word, give or take ``beyond_variance``. Words are no two alike:
-    ``scale`` is how much the values of one differ, ``reach`` how far its mean may be off, both relative to others.
+    ``scale`` is how much the values of one differ, relative to others.
     ``placebo`` is what taking out any word like it does in a document that holds it (``placebo.py``), and is among what
     is expected, give or take ``placebo_error``; ``tilt`` is by how much the rest of what is expected, a document, may
     be wrong for all words alike. ``normality`` is what a test says of the scatter of its word, compared with one of
@@ -98,7 +98,6 @@ class Sums:
     beyond: Floats
     beyond_variance: Floats
     scale: Floats
-    reach: Floats
     placebo: Floats
     placebo_error: Floats
     tilt: Floats
@@ -110,7 +109,7 @@ class Sums:
         nothing = np.zeros(len(documents))
         alike = np.ones(len(documents))
         return cls(
-            *(documents, tested, total, squares, nothing, nothing, nothing, nothing, alike, alike),
+            *(documents, tested, total, squares, nothing, nothing, nothing, nothing, alike),
             *(nothing, nothing, nothing, NORMALITY * alike),
         )
 
@@ -222,7 +221,7 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     component = np.zeros(shape, np.int8)
     for reached in np.cumsum(_components(sums, prior), axis=1).T[:-1]:
         component += chance > reached
-    spread = prior.spread[component] * sums.reach**2
+    spread = prior.spread[component]
     # A variance from the scaled inverse chi-squared, and given it the mean of the word: normal, prior and tests weighed
     # by their precisions, in units of ``scale``; then back to the units of values.
     squares = PRIOR_TESTS * prior.within[component] + sums.normality * sums.scatter
@@ -298,7 +297,7 @@ def all_totals(sums: Sums, prior: Prior) -> MixtureTotals:
     """The total of every word, tested or not."""
     components = _components(sums, prior)
     variances = _variances(sums, prior)
-    spread = _spreads(sums, prior)
+    spread = prior.spread
     # As in ``draw_totals``, but with the variance of each component at its mean instead of drawn: no draw is made.
     precision = 1 / spread + sums.tested[:, None] / variances
     scale = sums.scale[:, None]
@@ -324,7 +323,7 @@ def _components(sums: Sums, prior: Prior) -> Floats:
 def _likelihood(sums: Sums, prior: Prior) -> Floats:
     """How likely mean and scatter of each word are under each component, (words, components), up to a factor a word."""
     # The mean of a word's tests is off from the centre by how words differ and by how its tests do.
-    wide = _spreads(sums, prior) + _variance_of_mean(sums, prior)
+    wide = prior.spread + _variance_of_mean(sums, prior)
     # Minus twice the logarithms: of the mean a normal distribution, of the scatter what is left when its variance is
     # averaged out.
     of_mean = np.log(wide) + (sums.means - prior.centre)[:, None] ** 2 / wide
@@ -335,11 +334,6 @@ def _likelihood(sums: Sums, prior: Prior) -> Floats:
     logs = -0.5 * (of_mean + of_scatter)
     # Relative to the best component of each word, so that nothing underflows.
     return np.exp(logs - logs.max(axis=1, keepdims=True))
-
-
-def _spreads(sums: Sums, prior: Prior) -> Floats:
-    """How much the mean of each word may differ from the centre, in each component, (words, components): variances."""
-    return prior.spread * sums.reach[:, None] ** 2
 
 
 def _variance_of_mean(sums: Sums, prior: Prior) -> Floats:

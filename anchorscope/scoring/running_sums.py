@@ -18,11 +18,6 @@ from anchorscope.scoring.posterior import NORMALITY, Sums
 REPEAT_UNIT = 1e-9
 """The unit in which variances of second measurements are added up."""
 
-LEARNT_DOCUMENTS = 12
-LEARNING = -1 / 3
-"""The more documents hold a word, the less its mean is off: (1 + documents / LEARNT_DOCUMENTS) ** LEARNING, relative to
-the rarest words."""
-
 SLOPE_TESTS = 10
 """The slope of what was expected counts as 1 in so many tests, before any is made."""
 
@@ -144,7 +139,6 @@ class RunningSums:
             placebo=placebo,
             placebo_error=placebo_error,
             tilt=self._slope_error(label, float(off.sum())) * self.expected_of_all[label] / np.maximum(documents, 1),
-            reach=(1 + self.documents.sum(axis=0) / LEARNT_DOCUMENTS) ** LEARNING,
             normality=np.full(len(documents), self._normality(label)),
         )
 
