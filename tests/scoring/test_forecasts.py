@@ -98,7 +98,7 @@ def test_the_words_that_do_most_do_not_move_the_centre() -> None:
 
 def test_a_word_of_which_much_is_expected_has_no_more_to_beat() -> None:
     """Every word does 0.02 more than expected; the first, expected to do 0.05, does 0.07, and is told apart."""
-    chance = np.random.default_rng(0)
+    chance = np.random.default_rng(1)
     expected = np.full((8, N_TERMS), 0.002)
     expected[:, 0] = 0.05
     values = expected + chance.normal(0.02, 0.004, (8, N_TERMS))
