@@ -36,7 +36,7 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
         **_counts(score, settings),
         **({"regret": "the share of the best list's score that this list is expected to lack"} if is_race else {}),
         "settled": (
-            f"its regret is below {settings['regret']:.0%} and each driver has five tests, or everything is tested"
+            f"its regret is below {settings['regret']:.0%} and each listed term has five tests, or everything is tested"
             if is_race
             else "no test that is missing can change the list"
         ),

@@ -1,4 +1,4 @@
-"""A run over some of the reviews, for the tests of the page."""
+"""A run over some of the reviews, for the tests of the page, and the order in which it shows the terms."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from anchorscope.predictors import as_predictor
 from anchorscope.run import Run
 from anchorscope.settings import preset, score_perturbs
 from anchorscope.text.read import read_texts
+from anchorscope.types import Explanation, Term
 
 
 def review_run(
@@ -22,3 +23,8 @@ def review_run(
     settings = preset(by, **given)
     perturbator = CorpusPerturbator(top_n=50) if score_perturbs(settings) else None
     return Run(documents, as_predictor(model), perturbator, settings, folder=folder, budget=budget)
+
+
+def drivers_first(explanation: Explanation) -> list[Term]:
+    """The terms of a label as the page lists them, drivers before the others; a result has them by score."""
+    return sorted(explanation.terms, key=lambda term: not term.driver)

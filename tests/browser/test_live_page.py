@@ -8,7 +8,7 @@ from time import sleep
 from typing import Any
 
 from hostile import LABELS, HostilePredictor, hostile_run
-from review_run import review_run
+from review_run import drivers_first, review_run
 
 from anchorscope.demo import Reviews
 from anchorscope.perturbators.corpus import CorpusPerturbator
@@ -91,7 +91,7 @@ def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any
     result = Result.load(tmp_path / "run")
     for number, explanation in enumerate(result.explanations.values()):
         found = watched.texts(f'.panel[data-label="{number}"] .rows .term')
-        assert found == [term.written for term in (*explanation.terms, *explanation.against)]
+        assert found == [term.written for term in (*drivers_first(explanation), *explanation.against)]
     watched.shot("live-settled")
     for view, selector in [("curves", "polyline"), ("documents", ".document .effect"), ("table", "tbody th")]:
         watched.page.evaluate(f"location.hash = '{view}'")

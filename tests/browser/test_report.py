@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hostile import LABELS, PAYLOADS, hostile_run
+from review_run import drivers_first
 
 from anchorscope.cli import main
 from anchorscope.journal.reader import RunReader
@@ -30,6 +31,13 @@ def report(keep_run: KeepRun) -> tuple[str, Result]:
     folder = keep_run("one")
     path = write_report(folder, against=keep_run("two", seed=5))
     return path.as_uri(), Result.load(folder)
+
+
+@pytest.fixture(scope="session")
+def settled(keep_run: KeepRun) -> tuple[str, Result]:
+    """A run that has come to its end: only then are the words against a class looked at for their own sake."""
+    folder = keep_run("settled", rounds=99)
+    return write_report(folder).as_uri(), Result.load(folder)
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +64,7 @@ def test_the_words_are_those_of_the_result(open_page: Any, report: tuple[str, Re
     watched = open_page(url)
     watched.shot("words-wide-light")
     for number, explanation in enumerate(result.explanations.values()):
-        assert shown(watched, number) == [term.written for term in explanation.terms]
+        assert shown(watched, number) == [term.written for term in drivers_first(explanation)]
         assert shown(watched, number, "drivers") == [term.written for term in explanation.drivers]
         assert shown(watched, number, "against") == [term.written for term in explanation.against]
     assert watched.page.locator(".whisker:visible").count() >= 20
@@ -145,8 +153,8 @@ def test_classes_that_are_far_apart_have_scales_of_their_own(open_page: Any, rep
     assert watched.page.url.endswith("scale=same") and "own scale" not in watched.text("#scales")
 
 
-def test_what_speaks_against_a_class_is_drawn_from_the_other_side(open_page: Any, report: tuple[str, Result]) -> None:
-    watched = open_page(report[0])
+def test_what_speaks_against_a_class_is_drawn_from_the_other_side(open_page: Any, settled: tuple[str, Result]) -> None:
+    watched = open_page(settled[0])
     for number, sides in ((0, ("right", "left")), (1, ("left", "right"))):
         for part, side in zip(("drivers", "against"), sides):
             row = watched.page.locator(f'.panel[data-label="{number}"] .rows.{part} .row').first
@@ -186,9 +194,9 @@ def test_no_view_is_cut_off_in_a_narrow_window(open_page: Any, report: tuple[str
     )
 
 
-def test_of_all_terms_only_drivers_are_bold(open_page: Any, report: tuple[str, Result]) -> None:
+def test_of_all_terms_only_drivers_are_bold(open_page: Any, settled: tuple[str, Result]) -> None:
     """Those against a class have ranks of their own."""
-    url, result = report
+    url, result = settled
     watched = open_page(url + "#table?label=negative&sort=score&way=up")
     first = watched.texts(".terms tbody tr:first-child > *")
     assert first[0] == "against 1" and first[1] == result["negative"].against[0].written
@@ -236,7 +244,8 @@ def test_function_words_are_hidden_by_a_view_and_named(open_page: Any, report: t
     watched.shot("words-hidden")
     words = function_words()
     for number, explanation in enumerate(result.explanations.values()):
-        ranks = [(str(rank), term) for rank, term in enumerate(explanation.terms, start=1)]
+        rank_of = {term.term: str(rank) for rank, term in enumerate(explanation.terms, start=1)}
+        ranks = [(rank_of[term.term], term) for term in drivers_first(explanation)]
         panel = f'.panel[data-label="{number}"]'
         found = [*zip(watched.texts(f"{panel} .rows:not(.against) .row .rank"), shown(watched, number))]
         assert found == [(rank, term.written) for rank, term in ranks if term.term not in words]
@@ -245,7 +254,7 @@ def test_function_words_are_hidden_by_a_view_and_named(open_page: Any, report: t
         assert hidden and told.startswith("hidden: " + ", ".join(hidden))
         assert all(f"{t.written} (" in told.split("against: ")[1] for t in explanation.against if t.term in words)
     watched.page.get_by_label("Function words").select_option("shown")
-    assert shown(watched, 0) == [term.written for term in result["negative"].terms]
+    assert shown(watched, 0) == [term.written for term in drivers_first(result["negative"])]
     assert watched.page.locator(".hiding:visible").count() == 0
 
 
@@ -600,7 +609,7 @@ def test_json_and_csv_of_a_view(open_page: Any, report: tuple[str, Result]) -> N
     with watched.page.expect_download() as download:
         watched.page.get_by_label("This view as JSON").click()
     rows = json.loads(Path(download.value.path()).read_text("utf-8"))
-    lists = [*result["positive"].terms, *result["positive"].against]
+    lists = [*drivers_first(result["positive"]), *result["positive"].against]
     assert [row["term"] for row in rows if row["label"] == "positive"] == [term.term for term in lists]
     with watched.page.expect_download() as download:
         watched.page.get_by_label("This view as CSV").click()

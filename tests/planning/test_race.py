@@ -238,7 +238,7 @@ def test_the_true_regret_is_on_average_at_most_the_stated_one() -> None:
 @pytest.mark.parametrize(("effects", "caution"), [("drivers", 0.1), ("seldom a lot", 0.0)])
 def test_memberships_hold_at_the_stated_rate(effects: str, caution: float) -> None:
     """Of the shown words the share of true members is within 0.05 of the mean membership; in every bin of a fifth within
-    0.1, as those that may as well be out are stated too high, or within twice its error.
+    an eighth, as those that may as well be out are stated too high, or within twice its error.
 
     Values of real models are seldom and large; where they are normal, the race is too cautious by up to a tenth.
     """
@@ -249,7 +249,7 @@ def test_memberships_hold_at_the_stated_rate(effects: str, caution: float) -> No
         if not chosen.any():
             continue
         n, mean, share = chosen.sum(), stated[chosen].mean(), true[chosen].mean()
-        tolerance = max(0.1, 2 * np.sqrt(mean * (1 - mean) / n))
+        tolerance = max(0.125, 2 * np.sqrt(mean * (1 - mean) / n))
         said = f"{low:.1f}: stated {mean:.3f}, true {share:.3f}, n {n}"
         assert mean - tolerance <= share <= mean + tolerance + caution, said
 
