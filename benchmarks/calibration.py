@@ -348,7 +348,7 @@ def page(path: Path) -> str:
     by_itself = [row for row in found["rows"] if row not in budgets]
     parts = [
         "# Is what is stated true?",
-        f"`python -m benchmarks.calibration` (commit {found['commit'][:9]}, seeds from 0 on, one a run, documents "
+        f"`python -m benchmarks.calibration` (each row names its commit; seeds from 0 on, one a run, documents "
         f"drawn anew for each, with replacement where a task has fewer): what the default states of the {K} words that "
         "it shows when it stops by itself, and "
         "what is true of them. *Exact* is the share of words that were tested wherever they stand: they have no "
@@ -358,7 +358,7 @@ def page(path: Path) -> str:
         f"any frequency) measuring has noise, and the known totals are the means of {NOISY_REPEATS} measurements.",
         _table(by_itself, names),
         _outside(by_itself),
-        "A run that `--max-model-calls` ends knows less than it may think: half of its words have a test or two, and "
+        "A run that `--max-model-calls` ends knows less than it may think: many of its words have a test or two, and "
         "the model was asked about some of the documents only.",
         _table(budgets, names),
         "Models that go by nothing: how many runs name a driver, which is to be at most 5%. The band is where the rate "
@@ -476,11 +476,13 @@ def main() -> None:
     kept = json.loads(path.read_text(encoding="utf-8")) if arguments.add and path.exists() else {}
     rows = kept.get("rows", [])
     nulls = kept.get("nulls", [])
-    for row in task_rows(arguments, rows):
+    commit = str(written.facts()["commit"])[:9]
+    for row in ({**row, "commit": commit} for row in task_rows(arguments, rows)):
         print(", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{v}" for k, v in row.items()), flush=True)
         rows.append(row)
         written.write("calibration", arguments, rows, nulls=nulls)
-    for row in null_rows(arguments.nulls, arguments.null_documents, nulls, arguments.workers):
+    found = null_rows(arguments.nulls, arguments.null_documents, nulls, arguments.workers)
+    for row in ({**row, "commit": commit} for row in found):
         print(", ".join(f"{k} {v}" for k, v in row.items()), flush=True)
         nulls.append(row)
         written.write("calibration", arguments, rows, nulls=nulls)
