@@ -237,8 +237,8 @@ def test_the_true_regret_is_on_average_at_most_the_stated_one() -> None:
 
 @pytest.mark.parametrize(("effects", "caution"), [("drivers", 0.1), ("seldom a lot", 0.0)])
 def test_memberships_hold_at_the_stated_rate(effects: str, caution: float) -> None:
-    """Of the shown words the share of true members is within 0.05 of the mean membership; in every bin of a fifth within
-    an eighth, as those that may as well be out are stated too high, or within twice its error.
+    """Of the shown words the share of true members is within 0.05 of the mean membership; in every bin of a fifth it is
+    within an eighth, as those that may as well be out are stated too high, or within twice its error.
 
     Values of real models are seldom and large; where they are normal, the race is too cautious by up to a tenth.
     """
