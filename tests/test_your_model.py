@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import doctest
 import re
 import shlex
@@ -35,6 +36,23 @@ def test_its_python_says_what_it_shows() -> None:
 def test_it_has_an_example_of_each_form() -> None:
     shown = re.findall(r"--api (\w+)", "\n".join(COMMANDS))
     assert {*shown} == {*FORMS} and any("--request" in command for command in COMMANDS)
+
+
+def test_its_figures_of_traffic_are_those_of_the_benchmark() -> None:
+    with (PAGE.parent / "data" / "remote.csv").open(newline="") as file:
+        row = {line["figure"]: line["value"] for line in csv.DictReader(file)}
+    number = {name: float(value) for name, value in row.items() if value != "True"}
+    told = [
+        f"{number['texts a second, 1 in flight']:.1f} texts a second with one request in flight",
+        f"{number['texts a second, 32 in flight']:.0f} with 32",
+        f"{number['share of 32 times the single rate']:.0%} of 32 times as many",
+        f"takes {number['milliseconds of a core a request']:.2f} ms of a core",
+        f"{number['texts asked']:,.0f} texts asked, all of them counted, {number['texts answered']:,.0f} answered, "
+        f"{number['answered twice']:.0f} of them twice; {number['20% faults: seconds']:.0f} seconds",
+    ]
+    page = " ".join(PAGE.read_text().split())
+    assert [words for words in told if words not in page] == []
+    assert row["same result"] == "True" and row["texts by the meter"] == row["texts asked"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
