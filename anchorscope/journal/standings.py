@@ -125,7 +125,7 @@ class Standings:
 
     def _bounded(self, aggregation: Aggregation) -> Standing:
         """Within deterministic bounds."""
-        best = [self.ranking(aggregation, label)[: self._k] for label in range(len(self.n_asked))]
+        best = [ranking(*row, self._k) for row in zip(self.scores(aggregation), self.tally.occurrences)]
         settled = [
             bounds.is_settled(aggregation, self.tally, label, top, self._alpha) for label, top in enumerate(best)
         ]

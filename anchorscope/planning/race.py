@@ -252,11 +252,10 @@ class Race:
         n_pool = round(POOL_SHARE * size)
         pool = self._unfinished(label, self._forecasts[label].hoped, POOL)
         doubt = np.maximum(self._doubt(label), LEAST_DOUBT)
-        focus = self._focus(label)
+        given = Counter(dict(zip(pool, apportioned(n_pool, doubt[pool].tolist(), counted[pool].tolist()))))
         at_stake = self._at_stake(label)
-        given = Counter[int]()
-        for words, n, weight, had in ((pool, n_pool, doubt, counted), (focus, size - n_pool, at_stake, 0 * counted)):
-            given.update(dict(zip(words, apportioned(n, weight[words].tolist(), had[words].tolist()))))
+        focus = self._unfinished(label, at_stake, FOCUS)
+        given.update(dict(zip(focus, apportioned(size - n_pool, at_stake[focus].tolist(), [0] * len(focus)))))
         return {word: min(n, int(left[word])) for word, n in given.items() if n > 0}
 
     # --- where a block of samples serves all words of a document ---
@@ -278,7 +277,7 @@ class Race:
         waiting = self._start[label][~self._visited[self._start[label]]]
         if len(waiting):
             return waiting[:quota].tolist()
-        focus = self._focus(label)
+        focus = self._unfinished(label, self._at_stake(label), FOCUS)
         # Rounded up; twice the quota in all, so that there is something to choose from.
         each = -(-2 * quota // len(focus))
         wanted: dict[int, int] = {}
@@ -304,10 +303,6 @@ class Race:
         at_stake = self._doubt(label)
         at_stake[now.contenders] *= now.forecast.high - now.forecast.low
         return at_stake
-
-    def _focus(self, label: int) -> list[int]:
-        """The unfinished words whose membership is least certain and matters most."""
-        return self._unfinished(label, self._at_stake(label), FOCUS)
 
     def _unfinished(self, label: int, order: NDArray[np.float64], times_k: int) -> list[int]:
         """The first words in an order, the greatest first, among those that are not tested wherever they stand."""

@@ -65,6 +65,9 @@ REACH = 3.0
 OPTIMISM = 0.5
 """Standard deviations by which a word may be better than expected, when those to be tested are chosen."""
 
+LOUD = 0.5
+"""What the last of the best words says for a label, times this, is said against it by a word that is to be heard."""
+
 Floats = NDArray[np.float64]
 
 
@@ -166,16 +169,20 @@ class LabelForecast:
     @property
     def best(self) -> NDArray[np.intp]:
         """The k words of which most is expected."""
-        return ranking(self._scores(self.estimates[None], np.arange(len(self._n)))[0], self._n, self._k)
+        return ranking(self._expected_scores, self._n, self._k)
 
     @property
     def worst(self) -> NDArray[np.intp]:
-        """The words that seem to speak against the label, at least half as loud as the last of the best speaks for it:
-        k at most."""
-        scores = self._scores(self.estimates[None], np.arange(len(self._n)))[0]
-        last = float(scores[ranking(scores, self._n, self._k)].min(initial=np.inf))
+        """The words that seem to speak loudly against the label, k at most."""
+        scores = self._expected_scores
+        last = max(0.0, float(scores[self.best].min(initial=np.inf)))
         least = ranking(-scores, self._n, self._k)
-        return least[scores[least] < -0.5 * max(0.0, last)]
+        return least[scores[least] < -LOUD * last]
+
+    @cached_property
+    def _expected_scores(self) -> Floats:
+        """The score of every word at its expected total."""
+        return self._scores(self.estimates[None], np.arange(len(self._n)))[0]
 
     def shown_interval(self) -> tuple[Floats, Floats]:
         """The contenders' intervals in the scale of the scores that are shown."""
@@ -183,7 +190,7 @@ class LabelForecast:
         high = self.forecast.high
         if self._additive.shown is None:
             return low, high
-        of_all = self._scores(self.estimates[None], np.arange(len(self._n)))
+        of_all = self._expected_scores[None]
         return self._additive.shown(low, of_all), self._additive.shown(high, of_all)
 
     def _scores(self, drawn: Floats, words: NDArray[np.intp], *, alone: bool = False) -> Floats:

@@ -237,9 +237,9 @@ def test_a_run_ends_within_one_batch_of_its_time(settings: dict, tmp_path: Path)
     limit = 1.2
     budget = Budget(max_seconds=limit)
     run = make_run(reviews(60), model=model, folder=tmp_path / "run", budget=budget, **{**settings, "round_size": 60})
-    start = time.monotonic()
     last = finish(run)[-1]
-    assert model.begun[-1] <= start + limit + 0.3  # opening the folder is not on the clock
+    # The clock runs when the first call begins; opening the folder, which takes a busy machine long, is not on it.
+    assert model.begun[-1] <= model.begun[0] + limit + 0.05
     assert last.cost.tests > 0 and not last.settled
     assert len(model.begun) >= 0.5 * limit / BATCH_SECONDS  # the time was used
 
