@@ -27,7 +27,7 @@ def counted(folder: Path) -> tuple[Result, dict[str, int], RunningSums]:
 
 
 def test_what_is_shown_of_a_settled_label_has_its_tests(tmp_path: Path) -> None:
-    """Five for a word of the list, two for one against it; a word that fewer documents hold is tested in all of them."""
+    """Five for a listed word, two for one against it; a word that fewer documents hold is tested in all of them."""
     finish(make_run(reviews(400), folder=tmp_path / "run", **PAIRS))
     result, number, sums = counted(tmp_path / "run")
     for label, explanation in enumerate(result.explanations.values()):
