@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from runs import finish, make_run, reviews
 
 from anchorscope.journal.reader import RunReader
@@ -14,7 +17,8 @@ from anchorscope.planning.race import apportioned
 from anchorscope.result import Result
 from anchorscope.scoring.forecasts import FEWEST_TESTS
 from anchorscope.scoring.running_sums import RunningSums
-from anchorscope.scoring.settling import LISTED_TESTS, START_WORDS
+from anchorscope.scoring.settling import LISTED_TESTS
+from anchorscope.testing import WeightPredictor
 
 K = 3
 PAIRS = {"strategy": "race", "score": "occlusion", "aggregation": "total", "top_k": K}
@@ -39,17 +43,31 @@ def test_what_is_shown_of_a_settled_label_has_its_tests(tmp_path: Path) -> None:
                 assert sums.counted[label, number[word.term]] >= min(least, n_documents), word.term
 
 
+SIXTY_WORDS = {f"w{i}": (i - 29.5) / 60 for i in range(60)}
+
+
+def brought_by_round(number: int, folder: Path, texts: list[str]) -> NDArray[np.int64]:
+    """The tests that a round brought to each word of each label, (labels, terms)."""
+    after = []
+    for rounds in (number - 1, number):
+        run = make_run(
+            texts, model=WeightPredictor(SIXTY_WORDS), folder=folder / str(rounds), round_size=400, regret=0.0, **PAIRS
+        )
+        finish(run, rounds=rounds)
+        after.append(counted(folder / str(rounds))[2].counted)
+    return after[1] - after[0]
+
+
 def test_the_round_after_the_survey_has_two_kinds_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all tests for the pool it meets 3k words at most; with none it meets those that the regret hangs on, 6k."""
-    n_words = {}
+    """With all tests for the pool it meets 3k words at most; with none others, those that the regret hangs on."""
+    draw = random.Random(0)
+    texts = [" ".join(draw.choices(list(SIXTY_WORDS), k=8)) for _ in range(300)]
+    met = {}
     for share in (1.0, 0.0):
         monkeypatch.setattr(race, "POOL_SHARE", share)
-        folder = tmp_path / str(share)
-        finish(make_run(reviews(400), folder=folder, regret=0.0, **PAIRS), rounds=2)
-        _, _, sums = counted(folder)
-        n_words[share] = (sums.counted > 0).sum(axis=1) - START_WORDS
-    assert (n_words[1.0] <= race.POOL * K).all()
-    assert (n_words[1.0] < n_words[0.0]).all() and (n_words[0.0] <= race.FOCUS * K).all()
+        met[share] = brought_by_round(2, tmp_path / str(share), texts) > 0
+    assert (met[1.0].sum(axis=1) <= 3 * K).all() and (met[0.0].sum(axis=1) <= 6 * K).all()
+    assert (met[1.0] != met[0.0]).any(axis=1).all()
 
 
 def test_tests_are_given_out_in_proportion_to_weights_and_to_what_was_had() -> None:
