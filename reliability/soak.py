@@ -37,6 +37,9 @@ from reliability.work import VARIANTS, Work, found, leftovers
 GROWTH_KB = 2.0
 """Kilobytes a turn that the measurement cannot tell from nothing."""
 
+PRESETS = ("fast", "banzhaf")
+"""One a turn: a score that leaves words out, and one that fills other words in."""
+
 
 class Flaky(Counted):
     """Fails in a tenth of its calls."""
@@ -71,12 +74,15 @@ def soak(study: Study, scratch: Path, seconds: float, n_documents: int) -> int:
     work, chances = Work.make(scratch / "work", n_documents), random.Random(study.seed)
     os.environ[FOLDER] = str(work.folder)
     texts = [line for line in (work.folder / "reviews.csv").read_text(encoding="utf-8").splitlines()[1:] if line]
-    expected, killed = outcome(explainer(Counted()).explain(texts)), dict[str, bytes]()
+    expected = {preset: outcome(explainer(Counted(), preset).explain(texts)) for preset in PRESETS}
+    killed = dict[str, bytes]()
     n_wrong = n_kills = 0
     end = monotonic() + seconds
     turn = 0
     while monotonic() < end:
-        n_wrong += sum(outcome(result) != expected for result in in_this_process(texts, scratch / "mine", turn))
+        preset = PRESETS[turn % len(PRESETS)]
+        results = in_this_process(texts, scratch / "mine", preset, turn)
+        n_wrong += sum(outcome(result) != expected[preset] for result in results)
         name = list(VARIANTS)[turn % len(VARIANTS)]
         n_kills += kill_once(work, scratch / "run", name, chances)
         status, said = work.finish(scratch / "run", *VARIANTS[name])
@@ -91,28 +97,29 @@ def soak(study: Study, scratch: Path, seconds: float, n_documents: int) -> int:
     return verdict(study, n_wrong, n_kills)
 
 
-def explainer(model: Any, **given: Any) -> Explainer:
+def explainer(model: Any, preset: str, **given: Any) -> Explainer:
     """The same explanation every time."""
     return Explainer(
         model,
         top_k=10,
-        perturbator=CorpusPerturbator(),
+        preset=preset,
+        perturbator=CorpusPerturbator() if preset == "banzhaf" else None,
         settings={"round_size": 16, "strategy": "scan"},
         retry=Retry(first_wait=0.001),
         **given,
     )
 
 
-def in_this_process(texts: Sequence[str], folder: Path, turn: int) -> list[Result]:
+def in_this_process(texts: Sequence[str], folder: Path, preset: str, turn: int) -> list[Result]:
     """Some runs as a program makes them that uses the library; one in ten turns has workers."""
     results = [
-        explainer(Counted()).explain(texts),
-        explainer(Flaky(turn)).explain(texts, out=folder / "flaky"),
+        explainer(Counted(), preset).explain(texts),
+        explainer(Flaky(turn), preset).explain(texts, out=folder / "flaky"),
     ]
-    explainer(Counted(), max_model_calls=1500).explain(texts, out=folder / "early")
-    results.append(explainer(Counted()).explain(texts, out=folder / "early", resume=True))
+    explainer(Counted(), preset, max_model_calls=1500).explain(texts, out=folder / "early")
+    results.append(explainer(Counted(), preset).explain(texts, out=folder / "early", resume=True))
     if turn % 10 == 0:
-        results.append(explainer(Counted(), workers=2).explain(texts, out=folder / "workers"))
+        results.append(explainer(Counted(), preset, workers=2).explain(texts, out=folder / "workers"))
     shutil.rmtree(folder)
     return results
 

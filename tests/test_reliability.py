@@ -32,14 +32,25 @@ from anchorscope.run import Run, is_finished
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor
 from anchorscope.text.read import read_texts
-from reliability import fuzz, page, poison
+from reliability import fuzz, page, poison, soak
+from reliability.models import FOLDER
 from reliability.parsers import Parsers
 from reliability.tables import Study
+from reliability.work import Work
 
 
 def test_the_page_shows_what_was_measured() -> None:
     text = page.PAGE.read_text(encoding="utf-8")
     assert page.with_table(text) == text, "run: python -m reliability.page"
+
+
+@pytest.mark.parametrize("preset", soak.PRESETS)
+def test_a_turn_of_the_soak_comes_to_one_result(preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work.make(tmp_path / "work", 40)
+    monkeypatch.setenv(FOLDER, str(work.folder))
+    texts = (work.folder / "reviews.csv").read_text(encoding="utf-8").splitlines()[1:]
+    results = soak.in_this_process(texts, tmp_path / "mine", preset, turn=1)
+    assert len(results) == 3 and len({soak.outcome(result) for result in results}) == 1
 
 
 # --- poison documents ---
