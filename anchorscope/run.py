@@ -46,7 +46,7 @@ from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result, is_result
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
-from anchorscope.settings import NO_PERTURBATOR, Settings, check_score
+from anchorscope.settings import NO_PERTURBATOR, Settings, check_score, needs_perturbator
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, HeardLabels, Perturbator, Predictor, SharingBackend, Snapshot
 
@@ -83,6 +83,7 @@ class Run:
         keep_texts: bool = True,
         price_per_1000: float | None = None,
     ) -> None:
+        needs_perturbator(settings, perturbator or NO_PERTURBATOR)
         self._documents = documents
         self._predictor = (
             predictor if isinstance(predictor, RetryingPredictor) else RetryingPredictor(predictor, Retry())

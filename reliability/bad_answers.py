@@ -19,7 +19,6 @@ import numpy as np
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import ModelError
 from anchorscope.journal.reader import RunReader
-from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import as_predictor
 from anchorscope.run import Run
 from anchorscope.settings import Settings
@@ -129,7 +128,7 @@ def run_of(work: Work, model: Odd, folder: Path, *, resume: bool = False) -> Run
     predictor.fingerprint = "odd"
     retrying = RetryingPredictor(predictor, Retry(tries=2, first_wait=0.0))
     documents = read_files(work.folder / "reviews.csv")
-    return Run(documents, retrying, CorpusPerturbator(), SETTINGS, folder=folder, resume=resume)
+    return Run(documents, retrying, None, SETTINGS, folder=folder, resume=resume)
 
 
 def fault(run: Run) -> str:

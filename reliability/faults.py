@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from anchorscope.asking.retry import Retry, RetryingPredictor
-from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.text.read import read_files
@@ -123,7 +122,7 @@ def compare(study: Study, scratch: Path, n_documents: int) -> int:
 def explain(work: Work, model: Failing, retry: Retry) -> tuple[dict[str, Any], RetryingPredictor]:
     """What a run over the model finds, but for its cost."""
     retrying = RetryingPredictor(model, retry)
-    run = Run(read_files(work.folder / "reviews.csv"), retrying, CorpusPerturbator(), SETTINGS)
+    run = Run(read_files(work.folder / "reviews.csv"), retrying, None, SETTINGS)
     for _ in run.snapshots():
         pass
     values = run.result().to_dict()

@@ -16,7 +16,6 @@ from threading import Event, Thread
 from time import monotonic
 
 from anchorscope.asking.budget import Budget
-from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.testing import WeightPredictor
@@ -67,7 +66,7 @@ def watch(study: Study, path: Path, folder: Path, seconds: float) -> int:
     run = Run(
         documents,
         WeightPredictor(weights),
-        MaskTokenPerturbator(""),
+        None,
         settings,
         folder=folder,
         budget=Budget(max_seconds=seconds),

@@ -22,7 +22,6 @@ from anchorscope.journal.database import FILE as JOURNAL
 from anchorscope.journal.measurements import ROW
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
-from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors.scikit import read_skops
 from anchorscope.report.flat import to_csv
 from anchorscope.report.guard import Guard
@@ -51,8 +50,8 @@ def small_run(folder: Path) -> None:
     """A real run to start from."""
     weights = WeightPredictor({"great": 2.0, "bad": -2.0})
     texts = ["a great film", "a bad film", "great great cast", "bad plot", "so great so bad", "film and cast", "a plot"]
-    chosen = Settings(min_occurrences=1, stop_words="none", round_size=3, top_k=3, max_samples=12, strategy="scan")
-    run = Run(read_texts(texts), weights, CorpusPerturbator(top_n=5), chosen, folder=folder)
+    chosen = Settings(min_occurrences=1, stop_words="none", round_size=3, top_k=3, strategy="scan")
+    run = Run(read_texts(texts), weights, None, chosen, folder=folder)
     for _ in run.snapshots():
         pass
 

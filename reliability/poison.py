@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from anchorscope.journal.reader import RunReader
 from anchorscope.perturbators.corpus import CorpusPerturbator
@@ -24,6 +23,7 @@ from anchorscope.report.page import write_report
 from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.text.read import Documents, read_files, read_texts
+from anchorscope.types import Perturbator
 from reliability.models import FOLDER, Counted
 from reliability.tables import Study, options
 from reliability.work import Work
@@ -84,9 +84,9 @@ def feed(study: Study, scratch: Path) -> int:
         table.writerows([text.encode("utf-8", "replace").decode()] for text in texts)
     ways = {"Python": read_texts(texts), "CSV": read_files(scratch / "poison.csv")}
     for way, read in ways.items():
-        for perturbator in (CorpusPerturbator(), MaskTokenPerturbator(""), EmbeddedPerturbator(top_n=10)):
-            if not study.quick or perturbator.name == "corpus":
-                one(study, way, read, perturbator, scratch / f"{way} {perturbator.name}", N)
+        for perturbator in (None, CorpusPerturbator(), MaskTokenPerturbator(""), EmbeddedPerturbator(top_n=10)):
+            if not study.quick or isinstance(perturbator, CorpusPerturbator | None):
+                one(study, way, read, perturbator, scratch / f"{way} {named(perturbator)}", N)
     copies = read_texts(["the great bad film"] * 10_000)
     one(study, "10,000 duplicates", copies, CorpusPerturbator(), scratch / "copies", 10_000)
     n_right = sum(row["crashes"] == 0 and row["processed"] + row["skipped"] == row["given"] for row in study.rows)
@@ -97,9 +97,15 @@ def feed(study: Study, scratch: Path) -> int:
     )
 
 
-def one(study: Study, way: str, read: Documents, perturbator: Any, folder: Path, n: int) -> None:
-    """One run over them, kept and reported."""
-    settings = Settings(strategy="scan", min_occurrences=2, top_k=10, max_samples=12)
+def named(perturbator: Perturbator | None) -> str:
+    """What the table calls it."""
+    return "none" if perturbator is None else perturbator.name
+
+
+def one(study: Study, way: str, read: Documents, perturbator: Perturbator | None, folder: Path, n: int) -> None:
+    """One run over them, kept and reported: words left out, or others put in their place."""
+    score = "occlusion" if perturbator is None else "banzhaf"
+    settings = Settings(score=score, strategy="scan", min_occurrences=2, top_k=10, max_samples=12)
     run = Run(read, Counted(), perturbator, settings, folder=folder)
     try:
         for _ in run.snapshots():
@@ -108,14 +114,14 @@ def one(study: Study, way: str, read: Documents, perturbator: Any, folder: Path,
         write_report(folder)
     except Exception as error:
         why = f"{type(error).__name__}: {str(error)[:200]}"
-        study.add(way=way, perturbator=perturbator.name, given=n, processed=0, skipped=0, crashes=1, why=why)
+        study.add(way=way, perturbator=named(perturbator), given=n, processed=0, skipped=0, crashes=1, why=why)
         return
     skipped = result.documents["skipped"]
     with closing(RunReader(folder)) as kept:
         processed = int(kept.documents_per_label().sum())
     study.add(
         way=way,
-        perturbator=perturbator.name,
+        perturbator=named(perturbator),
         given=n,
         processed=processed,
         skipped=sum(skipped.values()),

@@ -27,13 +27,12 @@ WRITER = """
 import json, sys, time
 from pathlib import Path
 from anchorscope.errors import AnchorscopeError
-from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.text.read import read_files
 from anchorscope.run import Run
 from anchorscope.settings import Settings
 from reliability.models import reviews
 settings = Settings(strategy="scan", round_size=6)
-run = Run(read_files(sys.argv[2]), reviews, CorpusPerturbator(), settings, folder=Path(sys.argv[3]))
+run = Run(read_files(sys.argv[2]), reviews, None, settings, folder=Path(sys.argv[3]))
 time.sleep(max(0, float(sys.argv[1]) - time.time()))
 begun = time.monotonic()
 said = ""

@@ -32,7 +32,7 @@ from anchorscope.run import Run, is_finished
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor
 from anchorscope.text.read import read_texts
-from reliability import fuzz, page, poison, soak
+from reliability import fuzz, page, poison, same, soak
 from reliability.models import FOLDER
 from reliability.parsers import Parsers
 from reliability.tables import Study
@@ -53,12 +53,24 @@ def test_a_turn_of_the_soak_comes_to_one_result(preset: str, tmp_path: Path, mon
     assert len(results) == 3 and len({soak.outcome(result) for result in results}) == 1
 
 
+def test_runs_that_fail_alike_are_not_the_same_result() -> None:
+    """A study whose every run fails has measured nothing."""
+    study = Study("same", "", "", 0, quick=True)
+    for preset in same.PRESETS:
+        study.add(preset=preset, result="1f")
+    assert same.verdict(study) == 0
+    for row in study.rows:
+        row["result"] = None
+    assert same.verdict(study) == 1
+
+
 # --- poison documents ---
 
 
+@pytest.mark.filterwarnings("ignore:.*script without spaces")
 def test_a_hundred_poison_documents_come_through_or_are_counted(tmp_path: Path) -> None:
     texts = poison.documents()
-    settings = Settings(strategy="scan", min_occurrences=2, top_k=10, max_samples=12)
+    settings = Settings(score="banzhaf", strategy="scan", min_occurrences=2, top_k=10, max_samples=12)
     run = Run(read_texts(texts), KeywordPredictor("great"), CorpusPerturbator(), settings, folder=tmp_path / "run")
     finish(run)
     found = run.result()

@@ -477,3 +477,11 @@ def test_what_a_kill_between_result_and_end_leaves_is_tidied_up(tmp_path: Path) 
     kept = make_run(folder=folder, resume=True).kept_result()
     assert kept is not None and kept.finished
     assert not [path.name for path in folder.iterdir() if path.name.startswith("journal.sqlite-")]
+
+
+def test_a_perturbator_for_nothing_is_refused_before_anything_is_asked() -> None:
+    """It was once left aside without a word, and four studies believed that they had tried one."""
+    with pytest.raises(InputError, match="only leaves them out"):
+        Run(read_texts(reviews()), predictor(), MaskTokenPerturbator(), Settings())
+    with pytest.raises(InputError, match="has none to put in their place"):
+        Run(read_texts(reviews()), predictor(), None, Settings(score="banzhaf"))

@@ -77,6 +77,8 @@ def perturbator(name: str):
 
 def top(documents: Sequence[str], model, label: str, k: int, **given) -> list[str]:
     chosen = {"tau": 0.95, "max_samples": 40, "round_size": 64, "top_k": k, **given}
+    if chosen.get("aggregation") == "total":
+        chosen["score"] = "banzhaf"
     run = make_run(documents, model=model, perturbator=perturbator(chosen.pop("perturbator")), **chosen)
     finish(run)
     return [term.term for term in run.result()[label].terms]
