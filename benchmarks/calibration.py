@@ -232,10 +232,11 @@ def compared(
 
     found = each(run, runs, workers)
     names = ("exact", "covered", "membership", "members", "regret", "true regret", "drivers")
-    table = np.array([row for rows, _ in found for row in rows])
-    # Where all words are exact there is no interval, and nothing to cover: None.
-    means = np.ma.masked_invalid(table).mean(axis=0).tolist()
-    return {"runs": runs, **dict(zip(names, means)), "tests": float(np.mean([tests for _, tests in found]))}
+    means = np.mean([row for rows, _ in found for row in rows], axis=0).tolist()
+    stated = dict(zip(names, means))
+    # Of all intervals with a width, as a list may have one of them or twenty; None where there are none.
+    stated["covered"] = stated["covered"] / (1 - stated["exact"]) if stated["exact"] < 1 else None
+    return {"runs": runs, **stated, "tests": float(np.mean([tests for _, tests in found]))}
 
 
 def _row(explanation: Any, truth: dict[str, float]) -> tuple[float, ...]:
@@ -244,13 +245,12 @@ def _row(explanation: Any, truth: dict[str, float]) -> tuple[float, ...]:
     shown = explanation.terms
     exact = [t.interval[0] == t.interval[1] for t in shown]
     covered = [
-        t.interval[0] - SLACK <= truth[t.term] <= t.interval[1] + SLACK
+        not is_exact and t.interval[0] - SLACK <= truth[t.term] <= t.interval[1] + SLACK
         for t, is_exact in zip(shown, exact)
-        if not is_exact
     ]
     return (
         float(np.mean(exact)),
-        float(np.mean(covered)) if covered else np.nan,
+        float(np.mean(covered)),
         float(np.mean([t.membership for t in shown])),
         float(np.mean([truth[t.term] >= best[0] - TIED for t in shown])),
         float(explanation.regret),

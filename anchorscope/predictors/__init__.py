@@ -91,24 +91,8 @@ def as_predictor(
     return adapted(model, options)
 
 
-def load_predictor(
-    spec: str,
-    *,
-    labels: Sequence[str] | None = None,
-    trust: Sequence[str] = (),
-    allow_pickle: bool = False,
-    device: str = "cpu",
-    text_column: str | None = None,
-    remote: RemoteOptions | None = None,
-    learn_from: Sequence[str] = (),
-    retry: Retry | None = None,
-    max_seconds: float = inf,
-    heard: HeardLabels | None = None,
-    head: str | None = None,
-    dtype: str | None = None,
-    compiled: bool = False,
-) -> Predictor:
-    """The Predictor for a model as the command line names it.
+def load_predictor(spec: str, **given: Any) -> Predictor:
+    """The Predictor for a model as the command line names it; what is given are the fields of ``ModelOptions``.
 
     reviews.skops             nothing is loaded unless each type in it is known to be safe or in ``trust``
     models/model.onnx         with its tokenizer.json beside it
@@ -120,21 +104,7 @@ def load_predictor(
     kind:argument             a kind by its name, be it one that another package adds
     """
     kind, argument = _kind(spec)
-    options = ModelOptions(
-        labels=labels,
-        trust=trust,
-        allow_pickle=allow_pickle,
-        device=device,
-        text_column=text_column,
-        remote=remote,
-        learn_from=learn_from,
-        retry=retry or Retry(),
-        max_seconds=max_seconds,
-        heard=heard,
-        head=head,
-        dtype=dtype,
-        compiled=compiled,
-    )
+    options = ModelOptions(**given)
     _refuse_useless(spec, kind, options)
     read: Any = registry.resolve("predictor", kind)
     try:
