@@ -31,7 +31,6 @@ from anchorscope.errors import InputError, ModelFileError
 from anchorscope.files import is_path_of_folder
 from anchorscope.predictors.adapt import adapted
 from anchorscope.predictors.options import ModelOptions
-from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.types import HeardLabels, Predictor
 
 __all__ = ["as_predictor", "load_predictor"]
