@@ -2,9 +2,9 @@
 against it.
 
 A list ends where the evidence ends. Where values are graded, a term is a *driver* if it is told apart from what any
-word does for the label; as many are named as can be while the false discovery rate over all candidates of the label
-stays within 5%. Where anchors are counted, a driver was an anchor at least once. Drivers come first; the others stand
-below.
+term does for the label; as many are named as can be while the false discovery rate over all candidates of the label
+stays within 5%. Where anchors are counted, a driver was an anchor at least once. A baseline that reads no test names
+none. Drivers come first; the others stand below.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def drivers(shown: Shown, label: int) -> tuple[NDArray[np.bool_], NDArray[np.boo
         return standing.driver[label] & (scores > 0), standing.against[label] & (scores < 0)
     if shown.aggregation.reads == "verdicts":
         return tally.anchors[label] > 0, nobody
-    return ~nobody, nobody
+    return nobody, nobody
 
 
 def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | None) -> str | None:
@@ -115,17 +115,21 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
     n_documents = int(shown.n_documents[label])
     if n_documents == 0:
         return _nobody(shown, name)
+    if shown.aggregation.reads == "counts":
+        return "A baseline that counts documents: it reads no test, so nothing is told apart."
     n_tested = int((shown.tally.anchors[label] + shown.tally.non_anchors[label]).sum())
     if n_tested == 0:
-        return "Nothing is tested yet: no word can be named."
+        return "Nothing is tested yet: no term can be named."
     if shown.aggregation.is_graded and shown.standing.driver is None:
         return f"How sure the terms are is not known of {shown.aggregation.name!r} here: none is called a driver."
     if not has_drivers and shown.aggregation.is_graded:
         if robust is not None and robust > ROBUST_SHARE * n_documents:
-            return f"No word drives {name!r}: nearly all of its documents are predicted so whatever is replaced."
+            return f"No term drives {name!r}: nearly all of its documents are predicted so whatever is replaced."
         if n_documents < FEW_DOCUMENTS:
-            return f"Only {_few(n_documents)} predicted {name!r}: too few to tell any word for it apart."
-        return f"No word is told apart from any other for {name!r} after {n_tested} tests."
+            return f"Only {_few(n_documents)} predicted {name!r}: too few to tell any term for it apart."
+        return f"No term is shown to do more than any other for {name!r} after {n_tested} tests."
+    if not has_drivers:
+        return f"No term was an anchor of {name!r} in {n_tested} tests."
     if n_documents < FEW_DOCUMENTS:
         return f"Only {_few(n_documents)} predicted {name!r}: too few to say much."
     return None

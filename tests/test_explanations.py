@@ -59,7 +59,7 @@ def test_a_model_that_no_word_moves_has_no_drivers() -> None:
 
     found = told(Constant("great"), reviews(WORDS, 40))
     assert found["yes"].terms and not found["yes"].drivers and not found["yes"].against
-    assert "No word is told apart from any other for 'yes'" in (found["yes"].note or "")
+    assert "No term is shown to do more than any other for 'yes'" in (found["yes"].note or "")
     assert "nothing to explain" in (found["no"].note or "")
 
 
@@ -67,7 +67,7 @@ def test_few_documents_are_too_few_to_tell_any_word_apart() -> None:
     """Two documents of "yes", and no two of them share a word."""
     found = told(KeywordPredictor("great", "fine"), ["great film", "fine plot", *["bad cast"] * 12])
     assert not found["yes"].drivers
-    assert found["yes"].note == "Only 2 documents are predicted 'yes': too few to tell any word for it apart."
+    assert found["yes"].note == "Only 2 documents are predicted 'yes': too few to tell any term for it apart."
 
 
 def test_of_documents_that_were_not_asked_nothing_is_said() -> None:
@@ -81,7 +81,7 @@ def test_of_documents_that_were_not_asked_nothing_is_said() -> None:
 
 def test_before_any_test_no_word_can_be_named() -> None:
     first = next(make_run(**DEFAULT).snapshots())
-    assert all(one.note == "Nothing is tested yet: no word can be named." for one in first.explanations.values())
+    assert all(one.note == "Nothing is tested yet: no term can be named." for one in first.explanations.values())
     assert all(not one.drivers and not one.against for one in first.explanations.values())
 
 
@@ -97,6 +97,20 @@ def test_where_anchors_are_counted_a_driver_was_an_anchor_once() -> None:
     for one in explained()["labels"].values():
         assert [term["driver"] for term in one["terms"]] == [term["anchors"] > 0 for term in one["terms"]]
         assert one["against"] == []
+
+
+def test_where_no_term_was_an_anchor_a_note_says_so() -> None:
+    """Three terms, each tested five times, and never an anchor."""
+    found = explanation(shown(aggregation=aggregation("sq")), "yes", 0, 2)
+    assert found.terms and not found.drivers
+    assert found.note == "No term was an anchor of 'yes' in 15 tests."
+
+
+def test_a_baseline_that_reads_no_test_names_no_drivers() -> None:
+    """The share of a label among the documents with a term, whatever was tested."""
+    for one in told(WeightPredictor({"great": 1.5}), reviews(WORDS, 40), strategy="scan", aggregation="base").values():
+        assert one.terms and not one.drivers and not one.against
+        assert one.note == "A baseline that counts documents: it reads no test, so nothing is told apart."
 
 
 def test_no_anchors_are_told_where_none_are_tested() -> None:
@@ -139,8 +153,8 @@ def test_robust_documents_explain_why_no_word_drives_a_label() -> None:
     found = explanation(shown(), "yes", 0, 2)
     assert [term.term for term in found.terms] == ["b", "c"]
     assert (found.robust, found.robust_of, found.documents, found.asked) == (19, 20, 20, 10)
-    assert found.note == "No word drives 'yes': nearly all of its documents are predicted so whatever is replaced."
-    assert "told apart" in (explanation(shown(n_robust=np.array([3])), "yes", 0, 2).note or "")
+    assert found.note == "No term drives 'yes': nearly all of its documents are predicted so whatever is replaced."
+    assert "shown to do more" in (explanation(shown(n_robust=np.array([3])), "yes", 0, 2).note or "")
 
 
 def test_robust_documents_are_estimated_from_those_looked_at() -> None:

@@ -35,7 +35,7 @@ def to_csv(explanations: Mapping[str, Explanation]) -> str:
 
 
 def to_markdown(explanations: Mapping[str, Explanation]) -> str:
-    """A table in Markdown: drivers, a line, what is not told apart, and what speaks against the label."""
+    """A table in Markdown: drivers, a line, the other terms, and what speaks against the label."""
     names = ("label", "rank", "term", "score", "low", "high", "anchors", "tested", "occurrences")
     lines = ["| " + " | ".join(names) + " |", "|" + "|".join("---" for _ in names) + "|"]
     for label, explanation in explanations.items():
@@ -54,9 +54,9 @@ def _markdown_lines(explanations: Mapping[str, Explanation], names: Sequence[str
         if row["side"] == "for" and not has_list(explanation):
             continue
         now = f"against {label}" if row["side"] == "against" else "drivers" if row["driver"] else below
-        if now != part:
-            part = now
-            yield _divider(label, part, names)
+        if now != part and now:
+            yield _divider(label, now, names)
+        part = now
         values = {**row, "term": row["written"]}
         yield "| " + " | ".join(_markdown(values[name]) for name in names) + " |"
 

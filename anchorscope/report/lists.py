@@ -1,8 +1,9 @@
 """What the list of a label shows, whoever draws it: terminal, notebook, picture, file.
 
-A list ends where the evidence ends: drivers come first, then a line, then what is not told apart from other words; the
-drivers against the label are a list of their own. Where a race tells no word apart, its note stands in the place of a
-list. Hiding function words is a view: it moves no term to another rank, and the hidden ones are named with theirs.
+A list ends where the evidence ends: drivers come first, then a line, then what is not shown to do more than any other
+term; the drivers against the label are a list of their own. Where there is no driver, a note says why, and no line is
+needed; of a race it stands in the place of the list. Hiding function words is a view: it moves no term to another rank,
+and the hidden ones are named with theirs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from anchorscope.types import Explanation, Term
 NO_DOCUMENT = "no document that was asked about"
 """What is said of a label that no document is given; where not all were asked about, others may be."""
 
-NOT_TOLD_APART = "not told apart from other words"
+NOT_TOLD_APART = "not shown to do more than any other term"
 """How the line begins under which no term is a driver."""
 
 NOTHING_HIDDEN: frozenset[str] = frozenset()
@@ -54,7 +55,7 @@ def listed(explanation: Explanation, hide: Collection[str] = NOTHING_HIDDEN) -> 
 
 
 def parts(explanation: Explanation, shown: Listed) -> list[tuple[str, tuple[Row, ...]]]:
-    """The rows of a label between its lines: what the line above some rows says (nothing above drivers), and these."""
+    """The rows of a label between its lines: what the line above some rows says, if there is one, and these."""
     divided = (
         ("", shown.drivers),
         (not_told_apart(explanation), shown.below),
@@ -70,12 +71,14 @@ def has_list(explanation: Explanation) -> bool:
 
 def not_told_apart(explanation: Explanation) -> str:
     """What the line says under which no term is a driver: that the calls bought a part of the documents, that nothing
-    is left to test, or else that this is how it stands.
+    is left to test, or else that this is how it stands. Nothing where a note says why there are no drivers.
 
     >>> from anchorscope.types import Explanation
     >>> not_told_apart(Explanation("ham", 4567, 400, None, 0, False, None, ()))
-    'not told apart from other words at this budget'
+    'not shown to do more than any other term at this budget'
     """
+    if explanation.note and not explanation.drivers:
+        return ""
     if explanation.asked < explanation.documents:
         return f"{NOT_TOLD_APART} at this budget"
     is_all = all(term.tested >= term.occurrences for term in explanation.terms if not term.driver)

@@ -25,18 +25,15 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
             if level < 1
             else "what the score can still become, whatever the missing tests say"
         ),
-        "driver": (
-            "a term (in bold) told apart from other words; at most 5% of a label's drivers are expected to be wrong"
-            if aggregation(settings["aggregation"]).is_graded
-            else "a term (in bold) that was an anchor in at least one test"
-        ),
+        **_driver(settings),
         **(
             {"member": f"the probability to be among the top {settings['top_k']} terms of the label"} if is_race else {}
         ),
         **_counts(score, settings),
         **({"regret": "the share of the best list's score that this list is expected to lack"} if is_race else {}),
         "settled": (
-            f"its regret is below {settings['regret']:.0%} and each listed term has five tests, or everything is tested"
+            f"its regret is below {settings['regret']:.0%} and each listed term has five tests (against: "
+            "two), or everything is tested"
             if is_race
             else "no test that is missing can change the list"
         ),
@@ -52,6 +49,19 @@ def _score(settings: Mapping[str, Any]) -> str:
     if summed.is_graded and settings["surrogate"]:
         return f"{told}; estimated: all predictions say what to expect of a term, its tests correct that"
     return f"{told}; estimated for all documents from those that were tested"
+
+
+def _driver(settings: Mapping[str, Any]) -> dict[str, str]:
+    """What makes a driver, by what the aggregation reads; of a baseline, which reads no test, nothing does."""
+    told = {
+        "values": (
+            "a term (in bold) shown to do more than any term taken out of such documents does; at most 5% of a label's "
+            "drivers are expected to be wrong"
+        ),
+        "verdicts": "a term (in bold) that was an anchor in at least one test",
+    }
+    reads = aggregation(settings["aggregation"]).reads
+    return {"driver": told[reads]} if reads in told else {}
 
 
 def _counts(score: type[LocalScore], settings: Mapping[str, Any]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from anchorscope.errors import MissingPackageError
-from anchorscope.report.lists import listed, not_told_apart
+from anchorscope.report.lists import listed, parts
 from anchorscope.report.notebook import COLOURS
 from anchorscope.report.table import safe
 from anchorscope.types import Explanation, Term
@@ -57,22 +57,22 @@ def plot(explanations: Mapping[str, Explanation], *, level: float = 1.0, title: 
 
 
 def _n_lines(explanation: Explanation) -> int:
-    """The rows of a chart: a term each, and one for what divides them."""
-    shown = listed(explanation)
-    return max(1, len(shown.rows) + bool(shown.below) + bool(shown.against))
+    """The rows of a chart: a term each, and one for each line between them."""
+    divided = parts(explanation, listed(explanation))
+    return max(1, sum(bool(line) + len(rows) for line, rows in divided))
 
 
 def _chart(axes: Axes, explanation: Explanation, colour: str) -> None:
-    """Drivers, what is not told apart below a line, and what speaks against the label: its bars say how much."""
-    shown = listed(explanation)
-    places: list[tuple[float, Term]] = [(place, term) for place, (_, term) in enumerate(shown.drivers)]
-    end = len(places)
-    for rows, told in ((shown.below, not_told_apart(explanation)), (shown.against, f"against {explanation.label}")):
-        if rows:
+    """Drivers, the other terms below a line, and what speaks against the label: its bars say how much."""
+    places: list[tuple[float, Term]] = []
+    end = 0
+    for line, rows in parts(explanation, listed(explanation)):
+        if line:
             across = axes.get_yaxis_transform()  # from the edge of the chart, at the height of a row
-            axes.text(0.02, end, _plain(told), transform=across, style="italic", fontsize=7.5, va="center")
-            places += [(end + 1 + place, term) for place, (_, term) in enumerate(rows)]
-            end += 1 + len(rows)
+            axes.text(0.02, end, _plain(line), transform=across, style="italic", fontsize=7.5, va="center")
+            end += 1
+        places += [(end + place, term) for place, (_, term) in enumerate(rows)]
+        end += len(rows)
     if not places:
         axes.text(0.5, 0.5, _plain(explanation.note or ""), transform=axes.transAxes, ha="center", wrap=True)
     _bars(axes, places, colour)

@@ -4,7 +4,7 @@
       #  term          score                           tested/of
       1  performances  ██████████████████     5.5           2/64
       2  best          ████████████████▌      5.1           2/75
-      not told apart from other words so far:
+      not shown to do more than any other term so far:
       3  camera        ▎                      0.1           2/40
       against positive:
       1  bad           ███████████████▏      -4.9           2/51
@@ -168,7 +168,7 @@ def block(
     hide: Collection[str] = NOTHING_HIDDEN,
     moves: Moves | None = None,
 ) -> list[Text]:
-    """The lines of one label: who it is, drivers, what is not told apart, what speaks against it, what is hidden."""
+    """The lines of one label: who it is, drivers, the other terms, what speaks against it, what is hidden."""
     shown = listed(explanation, hide)
     scores = [abs(term.score) for _, term in shown.rows]
     scale = Scale(max(scores, default=0.0) or 1.0, _decimals(scores), (explanation.label, moves or {}))

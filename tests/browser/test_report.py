@@ -82,7 +82,7 @@ def test_a_line_divides_drivers_from_the_rest(open_page: Any, report: tuple[str,
     url, result = report
     watched = open_page(url + "#words?k=200")
     dividers = watched.page.locator(".divider:visible").all_inner_texts()
-    assert dividers.count("not told apart from other words so far") == 2
+    assert dividers.count("not shown to do more than any other term so far") == 2
     for number, (name, explanation) in enumerate(result.explanations.items()):
         bold = shown(watched, number, "drivers")
         assert bold[: len(explanation.drivers)] == [term.written for term in explanation.drivers]
@@ -109,7 +109,7 @@ def test_the_line_says_a_budget_only_where_there_is_one(open_page: Any, report: 
         return notToldApart(0, [{ tested, occurrences: 5 }]);
     }"""
     told = [watched.page.evaluate(says, pair) for pair in ([700, 3], [700, 5], [9, 5])]
-    assert [line.removeprefix("not told apart from other words") for line in told] == [
+    assert [line.removeprefix("not shown to do more than any other term") for line in told] == [
         " so far",
         ", though everything is tested",
         " at this budget",
@@ -221,7 +221,7 @@ def test_a_term_says_how_its_score_follows_from_its_tests(open_page: Any, report
     assert len(titles) == 3 and all(titles)
 
 
-NOTE = "No word is told apart from any other for 'negative' after 90 tests."
+NOTE = "No term is shown to do more than any other for 'negative' after 90 tests."
 
 
 def test_a_class_without_drivers_shows_its_note(open_page: Any, report: tuple[str, Result]) -> None:
@@ -233,6 +233,20 @@ def test_a_class_without_drivers_shows_its_note(open_page: Any, report: tuple[st
     panel = watched.page.locator('.panel[data-label="0"]')
     assert panel.locator(".note").inner_text() == NOTE
     assert panel.locator(".divider:visible").count() == 0
+
+
+def test_a_baseline_that_reads_no_test_names_no_drivers(open_page: Any, report: tuple[str, Result]) -> None:
+    """Its list stands under a note, without a line; on the page of a term it tells nothing apart."""
+    watched = open_page(report[0] + "#words?by=base")
+    assert not shown(watched, 0, "drivers against") and len(shown(watched, 0, "below")) == 10
+    told = "A baseline that counts documents: it reads no test, so nothing is told apart."
+    assert watched.texts(".note:visible") == [told, told]
+    assert watched.page.locator(".divider:visible").count() == 0
+    watched.page.locator(".rows.below .term").first.click()
+    watched.page.wait_for_selector(".figures")
+    assert watched.text("main .lead").endswith(told)
+    place = watched.texts(".figures thead a").index("base")
+    assert watched.texts(".figures tbody tr:last-child td")[-len(watched.texts(".figures thead a")) :][place] == "–"
 
 
 def test_function_words_are_hidden_by_a_view_and_named(open_page: Any, report: tuple[str, Result]) -> None:

@@ -84,8 +84,17 @@ function described(name, label, numbers, drivers) {
   });
 }
 
+/** What the line says under which no term is a driver. */
+function notToldApart(label, below) {
+  const { asked, documents } = page.data.about.labels[label];
+  const line = "not shown to do more than any other term";
+  if (asked < documents) return `${line} at this budget`;
+  const isAll = below.every((entry) => entry.tested >= entry.occurrences);
+  return line + (isAll ? ", though everything is tested" : " so far");
+}
+
 /** The lists of one label as the words view shows them: while a run goes on, its own come with the event.
- * Where a race has told no word apart, its note stands in the place of a list.
+ * Where there is no driver, a note says why, and no line is needed; of a race it stands in the place of the list.
  */
 function listsOf(name, label, k) {
   const shown = valueAt(page.live?.snapshot?.labels, page.data.about.labels[label].name);
@@ -96,13 +105,15 @@ function listsOf(name, label, k) {
     ? [ranked(shown.terms), ranked(shown.against)]
     : [entries(name, label), entriesAgainst(name, label)];
   const { note, regret } = (isLive ? shown : standingOf(name, label)) ?? { note: null, regret: null };
-  const hasEnded = note && regret !== null && !all.some((entry) => entry.driver);
-  const top = hasEnded ? [] : all.slice(0, k);
+  const hasNone = note && !all.some((entry) => entry.driver);
+  const top = hasNone && regret !== null ? [] : all.slice(0, k);
+  const below = top.filter((entry) => !entry.driver);
   return {
     drivers: top.filter((entry) => entry.driver),
-    below: top.filter((entry) => !entry.driver),
+    below,
     against: against.slice(0, k),
     note,
+    line: hasNone ? "" : notToldApart(label, below),
   };
 }
 

@@ -97,15 +97,19 @@ function whereItStands(label, index) {
   const entry = against ?? entries(aggregation(), label).find((one) => one.number === index);
   if (!entry) return "It is in no document of this class.";
   const { rank, score, low, high, driver, tested, occurrences, anchors } = entry;
+  const standing = standingOf(aggregation(), label);
+  const reason = standing?.drivers.length ? null : standing?.note; // why no term is a driver
+  const kind = driver ? ": a driver" : reason ? "" : `: ${notToldApart(label, [entry])}`;
   const place = against
     ? [`Rank ${rank} against `, bdi(name), ": a driver against it"]
-    : [`Rank ${rank} for `, bdi(name), driver ? ": a driver" : `: ${notToldApart(label, [entry])}`];
+    : [`Rank ${rank} for `, bdi(name), kind];
   const span = low === null || high === null || low === high ? "" : `, interval ${number(low)} to ${number(high)}`;
   const found = anchors === null ? "" : `, an anchor in ${whole(anchors)} of them`;
   return [
     ...place,
     `. Score ${number(score)}${span}; tested in ${whole(tested)} of ${whole(occurrences)}${found}.`,
     howItFollows(label, entry),
+    reason ? ` ${visible(reason)}` : "",
   ];
 }
 

@@ -23,14 +23,6 @@ function wordsView(main) {
 
 const shownTerms = () => Math.max(1, Math.min(200, Number(state().k) || settings().top_k));
 
-/** What the line says under which no term is a driver. */
-function notToldApart(label, below) {
-  const { asked, documents } = page.data.about.labels[label];
-  if (asked < documents) return "not told apart from other words at this budget";
-  const isAll = below.every((entry) => entry.tested >= entry.occurrences);
-  return `not told apart from other words${isAll ? ", though everything is tested" : " so far"}`;
-}
-
 const allLists = () =>
   new Map(explained().map(({ number }) => [number, viewed(listsOf(aggregation(), number, shownTerms()))]));
 const rowsIn = (lists) => PARTS.flatMap((part) => lists[part]);
@@ -175,8 +167,8 @@ function updateWords() {
       const container = section.querySelector(`.rows.${part}`);
       updateRows(container, part, list[part], label, isOwn ? widest(rows) : shared, unit);
       const divider = section.querySelector(`.divider.to-${part}`);
-      if (divider) divider.hidden = !list[part].length;
-      if (part === "below") setText(divider, notToldApart(label, list.below));
+      if (part === "below") setText(divider, list.line);
+      if (divider) divider.hidden = !list[part].length || !divider.textContent;
     }
   }
 }
