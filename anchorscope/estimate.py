@@ -78,7 +78,7 @@ class Estimate:
 
     @property
     def price(self) -> float | None:
-        """What the texts for the model cost, if that is known."""
+        """What the model calls cost, if that is known."""
         return None if self.price_per_1000 is None else self.predictor_texts * self.price_per_1000 / 1000
 
     @property
@@ -109,22 +109,22 @@ class Estimate:
         if self.predictor_tokens:
             lines.append(f"{'tokens':20}{self.predictor_tokens:>14,}  {bound}as many a text as the server told here")
         if self.price is not None:
-            remark = f"{bound}at {self.price_per_1000:g} per 1,000 texts; kept answers are free"
+            remark = f"{bound}at {self.price_per_1000:g} per 1,000 calls; kept answers are free"
             lines.append(f"{'price':20}{self.price:>14,.2f}  {remark}")
         measured = f"Times are measured on one text to warm up and one batch of {self.measured_on} texts"
         return "\n".join([*lines, f"{measured}; large batches are often faster."])
 
     def _asked(self) -> list[tuple[str, int, str]]:
-        """The texts for the model, and what they come from: samples, or documents without a term."""
+        """The model calls, and what they come from: samples, or documents without a term."""
         if not self.samples:
             is_one_each = self.predictor_texts == self.documents + self.occurrences
             remark = "the documents, and " + (
                 "for each test one without the term" if is_one_each else "those of the score"
             )
-            return [("texts for the model", self.predictor_texts, remark)]
+            return [("model calls", self.predictor_texts, remark)]
         return [
             ("samples", self.samples, f"{'at most' if self.at_most else 'expected'}, from simulated tests"),
-            ("texts for the model", self.predictor_texts, "the documents and the samples"),
+            ("model calls", self.predictor_texts, "the documents and the samples"),
             ("perturbator passes", self.perturbator_passes, ""),
         ]
 

@@ -7,6 +7,7 @@ import io
 import json
 import pickle
 import re
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -167,6 +168,15 @@ def test_explain_prints_a_plain_table(run: Command) -> None:
     assert blocks[1].splitlines()[2].split()[1] == "great"
     assert max(map(len, done.out.splitlines())) <= 80
     assert "60 documents" in done.err
+
+
+def test_what_can_be_copied_stands_on_lines_of_its_own(run: Command) -> None:
+    """No terminal of 80 columns breaks the command; a folder with a space in its name is quoted."""
+    folder = "other/run of " + "60 documents and more " * 2
+    told = run(*EXPLAIN, "--out", folder).err
+    command = f"anchorscope top '{folder}' --top-k 40"
+    assert f":\n  {folder}/report.html\n  {command}\n" in told
+    assert run(*shlex.split(command)[1:]).status == 0
 
 
 def test_skops_model_and_true_labels(run: Command) -> None:

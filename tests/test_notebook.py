@@ -134,7 +134,7 @@ def styles_of(page: str) -> dict[str, str]:
 def test_a_word_that_does_nothing_is_plain_and_not_hatched() -> None:
     """A score without noise is sure of its 0."""
     page = document(LocalWord("great", (4, 9), 0.0, 0.0), LocalWord("film", (10, 14), 0.2, 0.0))
-    assert styles_of(page)["great"] == "" and 'title="effect +0.000"' in page and "told apart" not in page
+    assert styles_of(page)["great"] == "" and 'title="effect 0.000"' in page and "told apart" not in page
 
 
 def test_what_speaks_against_a_label_has_the_colour_of_the_other_and_starts_from_the_other_side() -> None:

@@ -151,16 +151,26 @@ def test_the_names_of_the_columns_stand_right_above_the_first_row() -> None:
     assert [line[0] for line in lines] == ["a", "Too", "against", "#", "1"]
 
 
-def test_small_scores_beside_a_large_one_keep_two_digits() -> None:
-    """Three digits of 1234 take no point; 0.0416 takes three places; what has no room is a power of ten."""
+def test_the_number_of_a_term_is_named() -> None:
+    """The second by score is no driver: the number 2 stands below the line."""
+    words = (term("a", 3.0), term("b", 2.0, driver=False), term("c", 1.0))
+    lines = explanations_table({"x": explanation("x", *words)}, 80).plain.splitlines()
+    assert lines[1].startswith("  # by score ")
+    assert [line.split()[:2] for line in lines[2:] if line.split()[0].isdigit()] == [["1", "a"], ["3", "c"], ["2", "b"]]
+
+
+def test_every_score_has_three_digits() -> None:
+    """The whole part stays whole, what is too small is a power of ten, and intervals give up digits for room."""
     words = [term(f"w{i}", score, reach=score / 2) for i, score in enumerate((1234.4, 9.06, 0.0416, 0.00000312))]
     rows = explanations_table({"a": explanation("a", *words)}, 80).plain.splitlines()[2:]
     assert [row.split()[-3:-1] for row in rows] == [
-        ["1234", "617…1852"],
-        ["9.1", "4.5…13.6"],
-        ["0.042", "0.021…0.062"],
-        ["3.1e-06", "2e-06…5e-06"],
+        ["1,234", "617…1,852"],
+        ["9.06", "4.53…13.6"],
+        ["0.0416", "0.0208…0.0624"],
+        ["3.1e-6", "1.6e-6…4.7e-6"],
     ]
+    wide = replace(term("w", 0.07), interval=(-0.0091, 0.155))
+    assert "-0.0091…0.16 " in explanations_table({"a": explanation("a", wide)}, 80).plain
 
 
 def test_a_list_of_drivers_has_no_line() -> None:
@@ -215,7 +225,7 @@ def test_negations_are_never_hidden() -> None:
 def test_every_number_is_explained() -> None:
     """A column of the table has a line under --verbose, and a run is told nothing about what it has not."""
     fast = explained_names(preset("fast").to_dict(), 0.9)
-    assert fast.keys() == {*("effect", "score", "interval", "driver", "member", "tested/of", "regret", "settled")}
+    assert fast.keys() == {*("#", "effect", "score", "interval", "driver", "member", "tested/of", "regret", "settled")}
     paper = explained_names(preset("paper").to_dict(), 1.0)
     assert {"anchors/tested", "robust"} <= paper.keys() and not {"member", "regret"} & paper.keys()
     baseline = explained_names({**preset("paper").to_dict(), "aggregation": "base"}, 1.0)
@@ -234,6 +244,25 @@ def test_bars_show_how_much_a_word_speaks_against_a_label() -> None:
     table = explanations_table({"a": explanation("a", term("x", 4.0), against=(term("y", -2.0),))}, 80).plain
     lines = {line.split()[1]: line.count("█") for line in table.splitlines() if "█" in line}
     assert lines["x"] == pytest.approx(2 * lines["y"], abs=1) and lines["y"] > 5
+
+
+def longest_bars(*scores: float) -> list[int]:
+    """The cells of the longest bar of each label whose only term has such a score; and nothing but the sentence says
+    that they are not to one scale."""
+    table = explanations_table({str(i): explanation(str(i), term("x", score)) for i, score in enumerate(scores)}, 80)
+    bars = [line.count("█") for line in table.plain.splitlines() if "█" in line]
+    assert ("each has a scale of its own" in table.plain) == (len({*bars}) == 1 < len({*scores}))
+    return bars
+
+
+def test_the_bars_of_all_labels_have_one_scale_unless_they_are_far_apart() -> None:
+    """Half as long for half the score; from five times on, each label has its own, as on the page."""
+    first, second = longest_bars(4.0, 2.0)
+    assert first == pytest.approx(2 * second, abs=1) and second > 5
+    first, second = longest_bars(10.0, 2.0)
+    assert first == pytest.approx(5 * second, abs=5)
+    first, second = longest_bars(10.5, 2.0)
+    assert first == second
 
 
 def live(width: int, height: int) -> tuple[LiveTable, Console]:
@@ -313,7 +342,7 @@ def test_progress_lines_are_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
         )
     written = stream.getvalue().splitlines()
     assert len(written) == 2
-    assert written[0] == "anchorscope: 50 of 350 tests, 0:05, 100 texts/s, at most 0:30 left, 1 of 2 settled"
+    assert written[0] == "anchorscope: 50 of 350 tests, 0:05, 100 calls/s, at most 0:30 left, 1 of 2 settled"
 
 
 def test_document_with_its_anchors_marked() -> None:

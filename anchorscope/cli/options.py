@@ -266,7 +266,7 @@ def add_budgets(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     )
     group.add_argument("--max-model-calls", type=above_zero(int), metavar="TEXTS", help="end after so many texts")
     group.add_argument(
-        "--price-per-1000", type=above_zero(float), metavar="X", help="what 1,000 texts for the model cost, to be told"
+        "--price-per-1000", type=above_zero(float), metavar="X", help="what 1,000 model calls cost, to be told"
     )
     group.add_argument("--backend", metavar="B", help=PLUGS["backend"])
     group.add_argument(

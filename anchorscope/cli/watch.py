@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -163,7 +164,7 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
         f"{'Interrupted after' if interrupted else 'Done in'} {clock(cost.seconds)}: "
         f"{counted(result.documents['usable'], 'document')}, {counted(cost.tests, 'test')}, "
         + (f"{counted(cost.samples, 'sample')}, " if cost.samples else "")
-        + f"{counted(cost.predictor_texts, 'text')} for the model"
+        + counted(cost.predictor_texts, "model call")
         + (f" ({counted(cost.predictor_tokens, 'token')})" if cost.predictor_tokens else "")
         + (f", {result.price:,.2f} to be paid for them." if result.price is not None else ".")
     ]
@@ -177,7 +178,9 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
         go_on = "give the same command again with --resume" if folder else "a run with --out can be resumed"
         told.append(f"At most {counted(last.tests_planned, 'test')} left: {go_on}.")
     if folder:
-        told.append(f"Kept in {folder}: open {folder / REPORT}, or try anchorscope top {folder} --top-k 40.")
+        # Lines of their own: a terminal that breaks a long sentence would break the command in it, too.
+        told.append(f"Kept in {folder}: open its report, or list more terms:")
+        told += [f"  {folder / REPORT}", f"  anchorscope top {quote(str(folder))} --top-k 40"]
     return told
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from anchorscope.report.figures import percent
 from anchorscope.types import Explanation, Term
 
 NO_DOCUMENT = "no document that was asked about"
@@ -18,6 +19,9 @@ NO_DOCUMENT = "no document that was asked about"
 
 NOT_TOLD_APART = "not shown to do more than any other term"
 """How the line begins under which no term is a driver."""
+
+FAR_APART = 5
+"""Where the longest bar of a label is more than so many times that of another, each label has a scale of its own."""
 
 NOTHING_HIDDEN: frozenset[str] = frozenset()
 
@@ -85,6 +89,15 @@ def not_told_apart(explanation: Explanation) -> str:
     return f"{NOT_TOLD_APART}, though everything is tested" if is_all else f"{NOT_TOLD_APART} so far"
 
 
+def full_bars(explanations: Iterable[Explanation], hide: Collection[str] = NOTHING_HIDDEN) -> list[float]:
+    """The score of a full bar of each label: one for all of them, unless their longest bars are far apart."""
+    longest = [max((abs(term.score) for _, term in listed(e, hide).rows), default=0.0) for e in explanations]
+    bars = [score for score in longest if score] or [1.0]
+    if max(bars) > FAR_APART * min(bars):
+        return [score or 1.0 for score in longest]
+    return [max(bars)] * len(longest)
+
+
 def standing(explanation: Explanation) -> list[str]:
     """Where a label stands, in words: its documents, those that are robust, its regret, and whether it is settled.
 
@@ -103,7 +116,7 @@ def standing(explanation: Explanation) -> list[str]:
         tested = "" if is_known else f" (tested: {explanation.robust_of:,})"
         told.append(f"robust {'' if is_known else '≈ '}{explanation.robust:,} of {n:,}{tested}")
     if explanation.regret is not None and explanation.terms:
-        told.append(f"regret {max(0.0, explanation.regret):.1%}")
+        told.append(f"regret {percent(max(0.0, explanation.regret), 1)}")
     if explanation.terms:
         told.append("settled" if explanation.settled else "not settled")
     return told

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from anchorscope.local import LocalExplanation, LocalWord
+from anchorscope.report.figures import fixed, signed
 from anchorscope.report.table import LONGEST_TERM, WIDEST_BLOCK, bar, fit, safe
 from anchorscope.settings import score_is_graded
 
@@ -41,7 +42,8 @@ DEVIATIONS = 2
 def local_table(explanation: LocalExplanation, width: int) -> Text:
     """The prediction, the text with its words marked, a legend, and a line a word."""
     width = min(width, WIDEST_BLOCK)
-    said = Text.assemble((safe(explanation.label), "bold"), (f" · probability {explanation.probability:.3f}", "dim"))
+    probability = fixed(explanation.probability, 3)
+    said = Text.assemble((safe(explanation.label), "bold"), (f" · probability {probability}", "dim"))
     if score_is_graded(explanation.score):
         return Text("\n").join([said, *_effects(explanation, width)])
     return Text("\n").join([said, *_anchors(explanation, width)])
@@ -93,7 +95,7 @@ def _effect_line(
     return Text.assemble(
         ("  " + fit(safe(word.word), term) + " ", "bold" if is_told_apart(word) else ""),
         (bars, colour),
-        (f"{word.effect:+.3f}" if isfinite(word.effect) else "unknown").rjust(9),
+        (signed(word.effect, 3) if isfinite(word.effect) else "unknown").rjust(9),
         (_beside(word, explanation, is_noisy).rjust(12), "dim"),
     )
 
@@ -104,11 +106,11 @@ def _beside(word: LocalWord, explanation: LocalExplanation, is_noisy: bool) -> s
     Below 1 / labels another label is more probable: the decision flips.
     """
     if is_noisy:
-        return f"± {DEVIATIONS * word.deviation:.3f}" if isfinite(word.deviation) else "± unknown"
+        return f"± {fixed(DEVIATIONS * word.deviation, 3)}" if isfinite(word.deviation) else "± unknown"
     if not isfinite(word.effect):
         return ""
     without = explanation.probability - word.effect
-    return f"{'flips ' if without < 1 / len(explanation.probabilities) else ''}{without:.3f}"
+    return f"{'flips ' if without < 1 / len(explanation.probabilities) else ''}{fixed(without, 3)}"
 
 
 def _from_the_right(share: float, width: int) -> str:
@@ -168,6 +170,6 @@ def _anchor_line(word: LocalWord, term: int, width: int) -> Text:
         ("  " + fit(safe(word.word), term), "bold" if word.anchor else ""),
         (f" {ANCHOR if word.anchor else ' '}{' ' if word.decided else UNDECIDED} ", colour),
         (bar(precision, max(0, width - term - 30)), colour),
-        f"{precision:8.3f}",
+        fixed(precision, 3).rjust(8),
         (f"{word.agreements:,}/{word.samples:,}".rjust(16), "dim"),
     )

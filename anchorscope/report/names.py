@@ -18,6 +18,7 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
     score: type[LocalScore] = registry.resolve("score", str(settings["score"]))
     is_race = settings["strategy"] == "race"
     return {
+        "#": "the place by score among all terms of the label, drivers or not; against it, among these",
         **({"effect": score.help} if score.is_graded else {}),
         "score": _score(settings),
         "interval": (

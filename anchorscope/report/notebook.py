@@ -19,9 +19,10 @@ from typing import Any
 
 from anchorscope.errors import InputError, MissingPackageError
 from anchorscope.local import LocalExplanation, LocalWord
+from anchorscope.report.figures import figure, fixed, percent, signed
 from anchorscope.report.lists import NOTHING_HIDDEN, Listed, Row, listed, parts, standing
 from anchorscope.report.local import DEVIATIONS, is_told_apart, strongest
-from anchorscope.report.table import safe, unseen_sentence
+from anchorscope.report.table import BY_SCORE, safe, unseen_sentence
 from anchorscope.settings import score_is_graded
 from anchorscope.text.words import function_words
 from anchorscope.types import Explanation, Snapshot, Term
@@ -100,7 +101,7 @@ def document_html(explanation: LocalExplanation) -> str:
         )
         done = end
     pieces.append(_text(explanation.text[done:]))
-    head = f"<b>{_text(explanation.label)}</b> · probability {explanation.probability:.3f}"
+    head = f"<b>{_text(explanation.label)}</b> · probability {fixed(explanation.probability, 3)}"
     text = f'<div dir="auto" style="line-height:1.8">{"".join(pieces)}</div>'
     return f"<div>{head}{text}{_document_legend(explanation)}</div>"
 
@@ -109,8 +110,8 @@ def _effect_style(word: LocalWord, reach: float) -> tuple[str, str]:
     """The shade of a word, and its effect in words."""
     if not isfinite(word.effect):
         return "", "not tested"
-    off = f" ± {DEVIATIONS * word.deviation:.3f}" if word.deviation != 0 else ""
-    told = f"effect {word.effect:+.3f}{off.replace('nan', 'unknown')}"
+    off = fixed(DEVIATIONS * word.deviation, 3) if isfinite(word.deviation) else "unknown"
+    told = f"effect {signed(word.effect, 3)}" + (f" ± {off}" if word.deviation != 0 else "")
     if word.effect == 0 and word.deviation == 0:
         return "", told
     if not is_told_apart(word):
@@ -190,7 +191,7 @@ def _columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
     """The names of the columns, and to which side they stand."""
     counts = "anchors/tested" if any(term.anchors is not None for _, term in rows) else "tested/of"
     right = ("score", "member", counts)
-    return [("#", "right"), ("term", "left"), ("", "left"), *((name, "right") for name in right)]
+    return [(f"# {BY_SCORE}", "right"), ("term", "left"), ("", "left"), *((name, "right") for name in right)]
 
 
 def _line(text: str) -> str:
@@ -215,8 +216,8 @@ def _row(row: Row, colours: tuple[str, str], scale: float) -> str:
         (str(rank), f"text-align:right;{_QUIET}"),
         (f"<b>{written}</b>" if term.driver else written, "text-align:left"),
         (bar, "text-align:left"),
-        (f"{term.score:.3g}", "text-align:right"),
-        ("" if term.membership is None or term.score < 0 else f"{term.membership:.0%}", "text-align:right"),
+        (figure(term.score), "text-align:right"),
+        ("" if term.membership is None or term.score < 0 else percent(term.membership), "text-align:right"),
         (_counts(term), f"text-align:right;{_QUIET}"),
     )
     drawn = "".join(f'<td style="padding:1px 6px;{style}">{cell}</td>' for cell, style in cells)

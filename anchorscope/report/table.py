@@ -1,13 +1,13 @@
 """Terms as lines of text: the one layout behind the live table and the final one.
 
     positive · 2,158 documents · regret 1.2% · settled
-      #  term          score                           tested/of
-      1  performances  ██████████████████     5.5           2/64
-      2  best          ████████████████▌      5.1           2/75
+      # by score                           score           tested/of
+      1  performances  ██████████████████     5.52            2/64
+      3  best          ████████████████▌      5.11            2/75
       not shown to do more than any other term so far:
-      3  camera        ▎                      0.1           2/40
+      2  camera        ████████████████▊      5.20            2/40
       against positive:
-      1  bad           ███████████████▏      -4.9           2/51
+      1  bad           ███████████████▏      -4.93            2/51
 
 A label is a block of lines of one width, so blocks stand side by side where there is room. Widths are counted in
 terminal cells: an emoji or a Chinese character takes two.
@@ -28,7 +28,8 @@ import regex
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from anchorscope.report.lists import NOTHING_HIDDEN, Row, listed, parts, standing
+from anchorscope.report.figures import DIGITS, figure, percent
+from anchorscope.report.lists import NOTHING_HIDDEN, Row, full_bars, listed, parts, standing
 from anchorscope.report.names import explained_names
 from anchorscope.result import Result
 from anchorscope.types import Explanation, Term
@@ -47,13 +48,15 @@ SCORE = 8
 INTERVAL = 13
 MEMBER = 6
 COUNTS = 14
-MOST_PLACES = 5
-"""Behind the point of a score: more do not fit beside a minus."""
-
 SHORTEST_TERM = 8
 LONGEST_TERM = 24
 NARROWEST = RANK + 2 + 2 + 1 + SCORE + 2 + COUNTS
 """What the columns take that are always there, besides term and bar."""
+
+BY_SCORE = "by score"
+"""What the number of a term is, whether it stands above the line or below: above it numbers may be missing."""
+
+OWN_SCALES = "Bars: the labels are far apart, so each has a scale of its own."
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
@@ -98,8 +101,13 @@ def explanations_table(
     terms = [term for e in explanations.values() for _, term in listed(e, hide).rows]
     across, each = columns(len(explanations), width)
     layout = Layout.of(terms, each)
-    blocks = [block(e, layout, colour, hide=hide) for e, colour in zip(explanations.values(), colours())]
-    return Text("\n").join(side_by_side(blocks, across, each))
+    full = full_bars(explanations.values(), hide)
+    every = zip(explanations.values(), colours(), full)
+    blocks = [block(e, layout, colour, bar_of, hide=hide) for e, colour, bar_of in every]
+    lines = side_by_side(blocks, across, each)
+    if len({*full}) > 1:
+        lines += [Text(), *_sentence(OWN_SCALES, width, indent="")]
+    return Text("\n").join(lines)
 
 
 def names_lines(settings: Mapping[str, Any], level: float, width: int) -> list[str]:
@@ -164,42 +172,28 @@ def block(
     explanation: Explanation,
     layout: Layout,
     colour: str,
+    full: float,
     *,
     hide: Collection[str] = NOTHING_HIDDEN,
     moves: Moves | None = None,
 ) -> list[Text]:
-    """The lines of one label: who it is, drivers, the other terms, what speaks against it, what is hidden."""
+    """The lines of one label: who it is, drivers, the other terms, what speaks against it, what is hidden.
+
+    ``full`` is the score of a full bar.
+    """
     shown = listed(explanation, hide)
-    scores = [abs(term.score) for _, term in shown.rows]
-    scale = Scale(max(scores, default=0.0) or 1.0, _decimals(scores), (explanation.label, moves or {}))
     lines = _title(explanation, layout.width, colour)
     if explanation.note:
         lines += _sentence(explanation.note, layout.width, indent="")
     for i, (line, rows) in enumerate(parts(explanation, shown)):
         lines += _sentence(f"{line}:", layout.width) if line else []
         lines += [] if i else [_header(layout)]  # right above the first row
-        lines += [_term_line(row, layout, scale, colour, against=rows is shown.against) for row in rows]
+        for rank, term in rows:
+            move = (moves or {}).get((explanation.label, term.term), 0)
+            lines.append(_term_line((rank, term), layout, full, colour, move, against=rows is shown.against))
     if shown.hidden:
         lines += _sentence(shown.hidden, layout.width)
     return lines
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """What the terms of a block share: the score of a full bar, digits behind the point, and who has moved."""
-
-    full: float
-    decimals: int
-    moved: tuple[str, Moves]
-
-    def decimals_of(self, term: Term) -> int:
-        """The digits behind the point of a term: those of the block, or more where two would not count."""
-        return max(self.decimals, _places(term.score, 2))
-
-    def move(self, term: Term) -> int | None:
-        """How many ranks a term has risen."""
-        label, moves = self.moved
-        return moves.get((label, term.term), 0)
 
 
 def _sentence(text: str, width: int, indent: str = "  ") -> list[Text]:
@@ -264,29 +258,28 @@ def _title(explanation: Explanation, width: int, colour: str) -> list[Text]:
 
 
 def _header(layout: Layout) -> Text:
-    cells = ["#".rjust(RANK), " " * MOVE * layout.moves, "  ", "term".ljust(layout.term), "  "]
-    cells += [" " * layout.bar, " ", "score".rjust(SCORE)]
+    first = RANK + MOVE * layout.moves + 2 + layout.term + 2 + layout.bar
+    cells = [fit(f"{'#':>{RANK}} {BY_SCORE}", first), " ", "score".rjust(SCORE)]
     cells += ["  ", "interval".rjust(INTERVAL)] if layout.shows_intervals else []
     cells += ["  ", "member".rjust(MEMBER)] if layout.members else []
     cells += ["  ", ("anchors/tested" if layout.anchors else "tested/of").rjust(COUNTS)]
     return Text(fit("".join(cells), layout.width), "dim")
 
 
-def _term_line(row: Row, layout: Layout, scale: Scale, colour: str, *, against: bool = False) -> Text:
+def _term_line(row: Row, layout: Layout, full: float, colour: str, move: int | None, *, against: bool) -> Text:
     rank, term = row
-    decimals = scale.decimals_of(term)
     line = Text().append(str(rank).rjust(RANK), "dim")
     if layout.moves:
-        line.append(*_arrow(0 if against else scale.move(term)))
+        line.append(*_arrow(0 if against else move))
     line.append("  " + fit(safe(term.written), layout.term) + "  ", "bold" if term.driver else "")
     size = -term.score if against else term.score
-    line.append(bar(size / scale.full, layout.bar), colour if term.driver else "dim")
-    line.append(" " + _figure(term.score, decimals).rjust(SCORE))
+    line.append(bar(size / full, layout.bar), colour if term.driver else "dim")
+    line.append(" " + figure(term.score).rjust(SCORE))
     if layout.shows_intervals:
-        line.append("  " + _interval(term, decimals).rjust(INTERVAL), "dim")
+        line.append("  " + _interval(term).rjust(INTERVAL), "dim")
     if layout.members:
-        is_told = term.membership is not None and not against
-        line.append("  " + (f"{term.membership:.0%}" if is_told else "").rjust(MEMBER))
+        member = "" if term.membership is None or against else percent(term.membership)
+        line.append("  " + member.rjust(MEMBER))
     counts = f"{term.tested:,}/{term.occurrences:,}" if term.anchors is None else f"{term.anchors:,}/{term.tested:,}"
     line.append("  " + counts.rjust(COUNTS), "dim")
     line.truncate(layout.width, pad=True)
@@ -301,50 +294,16 @@ def _arrow(move: int | None) -> tuple[str, str]:
     return f" {'▲' if move > 0 else '▼'}{abs(move):<2}", "green" if move > 0 else "red"
 
 
-def _interval(term: Term, decimals: int) -> str:
-    """Both ends with the digits of the scores, or with fewer where these take too much room."""
+def _interval(term: Term) -> str:
+    """Both ends with the digits of scores, or with fewer where these take too much room."""
     low, high = term.interval
     if low == high:
         # Verdicts are read from samples: another seed may give others, though nothing is left to test.
         return "exact" if term.anchors is None else "final"
     if not (math.isfinite(low) and math.isfinite(high)):
         return "unknown"
-    for places in range(decimals, -1, -1):
-        ends = "…".join(_figure(end, places, short=0) for end in (low, high))
-        if len(ends) <= INTERVAL:
-            break
-    return ends
-
-
-def _decimals(scores: Sequence[float]) -> int:
-    """So many that the largest score has three digits that count.
-
-    >>> _decimals([0.0079, 0.0001]), _decimals([11.66]), _decimals([])
-    (5, 1, 2)
-    """
-    largest = max((abs(score) for score in scores if math.isfinite(score)), default=0.0)
-    return _places(largest, 3) if largest else 2
-
-
-def _places(score: float, n_digits: int) -> int:
-    """The places behind the point that show so many digits that count.
-
-    >>> _places(0.0123, 2), _places(74.0, 2), _places(0.0, 2)
-    (3, 0, 0)
-    """
-    return max(0, n_digits - 1 - math.floor(math.log10(abs(score)))) if score and math.isfinite(score) else 0
-
-
-def _figure(value: float, places: int, short: int = 1) -> str:
-    """A number with so many places, or as a power of ten (with ``short`` places) where its column is too narrow.
-
-    >>> _figure(0.0123, 3), _figure(-0.0001, 1), _figure(0.0000123, 6)
-    ('0.012', '0.0', '1.2e-05')
-    """
-    if places > MOST_PLACES and value:
-        return f"{value:.{short}e}"
-    places = min(places, MOST_PLACES)
-    return f"{round(value, places) + 0.0:.{places}f}"  # + 0.0: no minus before a 0
+    every = ["…".join(figure(end, digits) for end in (low, high)) for digits in range(DIGITS, 0, -1)]
+    return next((ends for ends in every if len(ends) <= INTERVAL), every[-1])
 
 
 def fit(text: str, width: int) -> str:

@@ -19,6 +19,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from anchorscope.report.lists import full_bars
 from anchorscope.report.table import (
     WIDEST_BLOCK,
     Layout,
@@ -50,7 +51,7 @@ class Pace:
         self._first: Cost | None = None
 
     def figures(self, snapshot: Snapshot) -> list[str]:
-        """Tests done and to come, time passed, texts a second, time left, labels settled: in words."""
+        """Tests done and to come, time passed, calls a second, time left, labels settled: in words."""
         cost = snapshot.cost
         planned = snapshot.tests_planned
         self._first = self._first or cost
@@ -58,10 +59,10 @@ class Pace:
         seconds = cost.seconds - self._first.seconds
         told = [f"{cost.tests:,} of {cost.tests + planned:,} tests", clock(monotonic() - self._start)]
         if tests and seconds > 0:
-            texts = cost.predictor_texts - self._first.predictor_texts
+            calls = cost.predictor_texts - self._first.predictor_texts
             left = clock(seconds / tests * planned)
             told += [
-                f"{texts / seconds:,.0f} texts/s",
+                f"{calls / seconds:,.0f} calls/s",
                 f"at most {left} left" if _is_race(snapshot) else f"{left} left",
             ]
         if cost.predictor_tokens:
@@ -172,7 +173,8 @@ def _blocks(snapshot: Snapshot, moves: Moves, width: int, height: int) -> list[T
     shown_rows = max(1, min(n_rows, height // (FEWEST_TERMS + 3)))
     n_lines = max(3, height // shown_rows - 1)
     explanations = list(snapshot.explanations.values())[: shown_rows * across]
-    blocks = [block(e, layout, c, moves=moves)[:n_lines] for e, c in zip(explanations, colours())]
+    every = zip(explanations, colours(), full_bars(explanations))
+    blocks = [block(e, layout, colour, full, moves=moves)[:n_lines] for e, colour, full in every]
     lines = side_by_side(blocks, across, each)
     if hidden := len(snapshot.explanations) - len(explanations):
         lines.append(Text(f"… and {counted(hidden, 'more label')}", "dim"))

@@ -258,10 +258,10 @@ def _standing(kept: Kept, one: Aggregation, label: int) -> dict[str, Any] | None
         "terms": [place for place, _ in known],
         "low": _short([term.interval[0] for _, term in known]),
         "high": _short([term.interval[1] for _, term in known]),
-        "membership": [None if term.membership is None else round(term.membership, 3) for _, term in known],
+        "membership": [None if term.membership is None else _short([term.membership])[0] for _, term in known],
         "drivers": [kept.place[i] for i in np.flatnonzero(is_driver).tolist() if i in kept.place],
         "against": [place for place, _ in against],
-        "regret": None if listed.regret is None else float(f"{listed.regret:.4g}"),
+        "regret": None if listed.regret is None else _short([listed.regret])[0],
         "note": listed.note,
     }
 

@@ -291,7 +291,7 @@ def test_over_a_shaky_server_nothing_is_answered_twice(tmp_path: Path, capsys: p
         explain = ["explain", str(tmp_path / "docs.txt"), *model, "--min-occurrences", "1", "--price-per-1000", "5"]
         assert main([*explain, "--out", str(tmp_path / "run")]) == 0
         n_texts = sum(server.asked.values())
-        assert f"{n_texts} texts for the model, {n_texts * 5 / 1000:.2f} to be paid" in capsys.readouterr().err
+        assert f"{n_texts} model calls, {n_texts * 5 / 1000:.2f} to be paid" in capsys.readouterr().err
         assert main(["evaluate", str(tmp_path / "run"), *model, "--docs", str(tmp_path / "docs.txt"), "-q"]) == 0
         assert {*server.answered.values()} == {1}
         before = sum(server.asked.values())
@@ -299,7 +299,7 @@ def test_over_a_shaky_server_nothing_is_answered_twice(tmp_path: Path, capsys: p
         assert main([*explain, "--no-texts", "--out", str(tmp_path / "again")]) == 0
         assert sum(server.asked.values()) == before
         said = capsys.readouterr().err
-        assert "0 texts for the model, 0.00 to be paid" in said
+        assert "0 model calls, 0.00 to be paid" in said
         assert "answers were kept from before and cost nothing: --no-cache would ask again." in said
 
 
@@ -321,8 +321,8 @@ def test_a_dry_run_tells_the_price(tmp_path: Path, capsys: pytest.CaptureFixture
         given = ["explain", "docs.txt", "--model", "model:f", "--dry-run", "--min-occurrences", "1"]
         assert main([*given, "--price-per-1000", "2"]) == 0
     told = capsys.readouterr().out
-    n_texts = int(told.split("texts for the model")[1].split()[0].replace(",", ""))
-    assert f"{n_texts * 2 / 1000:,.2f}  at most: at 2 per 1,000 texts" in told
+    n_texts = int(told.split("model calls")[1].split()[0].replace(",", ""))
+    assert f"{n_texts * 2 / 1000:,.2f}  at most: at 2 per 1,000 calls" in told
 
 
 def test_the_explainer_keeps_answers_too() -> None:

@@ -18,6 +18,8 @@ from review_run import drivers_first
 from anchorscope.cli import main
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
+from anchorscope.report.figures import figure, fixed, percent, signed
+from anchorscope.report.lists import standing
 from anchorscope.report.page import write_report
 from anchorscope.result import Result
 from anchorscope.scoring.aggregations import AGGREGATIONS
@@ -163,11 +165,38 @@ def test_what_speaks_against_a_class_is_drawn_from_the_other_side(open_page: Any
             assert gap[side] == pytest.approx(0, abs=1)
 
 
-def test_numbers_fit_into_their_columns(open_page: Any, report: tuple[str, Result]) -> None:
-    found = open_page(report[0]).page.evaluate(
-        "[12345, 12.34, 0.0416, 0.000003, -0.000003, 0].map((x) => inUnit(x, 0))"
+def halves() -> list[float]:
+    """Numbers of all sizes, most of them halfway between two that are shown, some a little to a side of that."""
+    middles = [digits * 10.0**power for digits in (0.125, 2.345, 9.995, 1.005, 28.5, 3.0) for power in range(-7, 5)]
+    aside = [value * (1 + step) for value in middles for step in (1e-7, -1e-7, 1e-13, -1e-13)]
+    return [sign * value for value in (*middles, *aside, 0.0) for sign in (1, -1)]
+
+
+def test_the_page_and_the_terminal_write_a_number_alike(open_page: Any, report: tuple[str, Result]) -> None:
+    """Halves go away from zero in both, whatever they are in binary: 1.005 is 1.01."""
+    watched = open_page(report[0])
+    written = watched.page.evaluate(
+        "(all) => all.map((x) => [number(x), fixed(x, 3), signed(x, 2), percent(x), percent(x, 1)])",
+        [float(f"{value:.9g}") for value in halves()],
     )
-    assert found == ["12,345", "12.3", "0.042", "3e-6", "-3e-6", "0.0"]
+    for value, of_page in zip(halves(), written):
+        told = [figure(value), fixed(value, 3), signed(value, 2), percent(value), percent(value, 1)]
+        assert of_page == [text.replace("-", "−", 1) if text.startswith("-") else text for text in told], value
+    assert watched.page.evaluate("[1.005, 3.25, 20, -2.5].map(number)") == ["1.01", "3.25", "20.0", "−2.50"]
+
+
+def test_the_rows_of_the_page_have_the_numbers_of_the_terminal(open_page: Any, settled: tuple[str, Result]) -> None:
+    """Scores, memberships and the regret of a label, to the last digit."""
+    url, result = settled
+    watched = open_page(url)
+    for number, explanation in enumerate(result.explanations.values()):
+        panel = f'.panel[data-label="{number}"]'
+        rows = [*drivers_first(explanation), *explanation.against]
+        scores = [figure(term.score).replace("-", "−") for term in rows]
+        assert watched.texts(f"{panel} .rows .score") == scores
+        members = [percent(term.membership) for term in drivers_first(explanation)]
+        assert watched.texts(f"{panel} .rows:not(.against) .member") == members
+        assert watched.text(f"{panel} .standing") == " · ".join(standing(explanation))
 
 
 def test_memberships_are_of_the_list_of_the_run(open_page: Any, report: tuple[str, Result]) -> None:
@@ -366,7 +395,7 @@ def test_another_aggregation_ranks_anew_and_has_its_own_address(open_page: Any, 
 def test_words_against_a_class_and_the_number_of_terms(open_page: Any, report: tuple[str, Result]) -> None:
     watched = open_page(report[0] + "#words?k=5")
     assert len(shown(watched, 0)) == 5 and 0 < len(shown(watched, 0, "against")) <= 5
-    assert all(float(score) < 0 for score in watched.texts(".rows.against .score"))
+    assert all(score.startswith("−") for score in watched.texts(".rows.against .score"))
     assert not any(watched.texts(".rows.against .member"))
 
 

@@ -83,13 +83,16 @@ const curveRows = (history, aopc) => [
   ),
 ];
 
+/** A number on an axis: three digits, without the zeros behind them. */
+const short = (x) => minus(Number(x.toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 9 }));
+
 /** A line a label, named at its end. */
 function chart(
   title,
   subtitle,
   below,
   series,
-  { from, to, whole: counts = false, format = number, missing = "Comes with the first rounds." },
+  { from, to, whole: counts = false, format = short, missing = "Comes with the first rounds." },
 ) {
   const some = series.filter((one) => one.points.length);
   const figure = el(
@@ -127,7 +130,7 @@ function chart(
     niceTicks(x0, x1)
       .filter((tick) => tick >= x0 && tick <= x1 && (!counts || Number.isInteger(tick)))
       .map((tick) =>
-        svg("text", { class: "tick", x: x(tick), y: h - bottom + 18, "text-anchor": "middle" }, number(tick)),
+        svg("text", { class: "tick", x: x(tick), y: h - bottom + 18, "text-anchor": "middle" }, short(tick)),
       ),
     svg("text", { class: "axis", x: w - right, y: h - 4, "text-anchor": "end" }, below),
     some.map((one) =>
@@ -143,7 +146,7 @@ function chart(
               svg(
                 "circle",
                 { cx: x(a), cy: y(b), r: 2.5 },
-                svg("title", {}, `${one.name}, ${number(a)}: ${format(b)}`),
+                svg("title", {}, `${one.name}, ${short(a)}: ${format(b)}`),
               ),
             )
           : null,

@@ -104,7 +104,7 @@ function documentCard(one, single, full) {
         "a",
         { class: "badge", href: address("documents", { key: one.key }), "aria-label": `Document ${one.key}` },
         bdi(name),
-        ` ${one.confidence.toFixed(2)}`,
+        ` ${fixed(one.confidence, 2)}`,
       ),
       el(
         "span",
@@ -138,12 +138,12 @@ function wordTable(one) {
     ? [
         ["effect", (word) => signed(word.value, 3)],
         perturbs
-          ? ["± two deviations", ({ deviation }) => (deviation === null ? "unknown" : (DEVIATIONS * deviation).toFixed(3))]
-          : ["without it", (word) => (one.confidence - word.value).toFixed(3)],
+          ? ["± two deviations", ({ deviation }) => (deviation === null ? "unknown" : fixed(DEVIATIONS * deviation, 3))]
+          : ["without it", (word) => fixed(one.confidence - word.value, 3)],
         ["", (word) => (isNone(word) ? "no effect" : !isTold(word) ? "not told apart from 0" : perturbs ? "" : decision(one.confidence - word.value))],
       ]
     : [
-        ["precision", (word) => (word.samples ? (word.agreements / word.samples).toFixed(2) : "–")],
+        ["precision", (word) => (word.samples ? fixed(word.agreements / word.samples, 2) : "–")],
         ["agreed", (word) => `${word.agreements}/${word.samples}`],
         ["", (word) => (word.anchor ? "anchor" : "")],
       ];

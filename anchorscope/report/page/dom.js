@@ -36,15 +36,39 @@ const setText = (element, text) => {
 };
 
 const whole = (n) => Math.round(n).toLocaleString("en");
-const percent = (share) => (share === null || share === undefined ? "–" : `${Math.round(share * 100)}%`);
+const percent = (share, places = 0) =>
+  share === null || share === undefined ? "–" : `${fixed(share * 100, places)}%`;
 const plural = (n, word) => `${whole(n)} ${word}${n === 1 ? "" : "s"}`;
 
-/** Three digits that count. */
+/* Numbers are shown as in the terminal (report/figures.py): halves go away from zero, and what is rounded is the decimal
+ * value to nine digits. */
+
+const minus = (text) => text.replace(/^-/, "−");
+
+/** The power of ten of the first digit of a number. */
+const powerOf = (x) => Number(x.toExponential(8).split("e")[1]);
+
+/** A number rounded to so many places behind the point. */
+function rounded(x, places) {
+  const [digits, power] = Math.abs(x).toExponential(8).split("e");
+  return Math.sign(x) * Number(`${Math.round(Number(`${digits}e${Number(power) + places}`))}e${-places}`);
+}
+
+/** A number with so many places behind the point. */
+const fixed = (x, places) => minus(rounded(x, places).toFixed(places));
+
+/** The same with a plus before what is more than 0. */
+const signed = (x, places = 2) => (rounded(x, places) > 0 ? "+" : "") + fixed(x, places);
+
+/** A number with three digits that count, the whole part always in full. */
 function number(x) {
   if (x === null || x === undefined || !Number.isFinite(x)) return "–";
   if (x === 0) return "0";
   const size = Math.abs(x);
-  return size >= 1000 ? whole(x) : size < 0.0001 ? x.toExponential(1) : Number(x.toPrecision(3)).toString();
+  if (size < 0.001 || size >= 1e6) return minus(rounded(x, 1 - powerOf(x)).toExponential(1).replace("e+", "e"));
+  const shown = rounded(x, Math.max(0, 2 - powerOf(x)));
+  const places = Math.max(0, 2 - powerOf(shown)); // 9.996 has become 10.00: a digit less
+  return minus(shown.toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places }));
 }
 
 /** The power of a thousand in which the greatest of some numbers is at least 1, and at most 0. */
@@ -53,14 +77,7 @@ function unitOf(values) {
   return most > 0 && most < 0.1 ? 3 * Math.floor(Math.log10(most) / 3) : 0;
 }
 
-/** A number in a unit, with two or three digits that count, in few characters. */
-function inUnit(x, unit) {
-  if (x === null || x === undefined) return "–";
-  const value = x / 10 ** unit;
-  const size = Math.abs(value);
-  if (size >= 1000) return whole(value);
-  return size > 0 && size < 0.001 ? value.toExponential(0) : value.toPrecision(size < 1 ? 2 : 3);
-}
+const inUnit = (x, unit) => number(x === null || x === undefined ? x : x / 10 ** unit);
 
 function clock(seconds) {
   const s = Math.round(seconds);

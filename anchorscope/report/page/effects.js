@@ -32,12 +32,10 @@ function shadeOf(word, full) {
   return { class: `effect ${kind}`, css: { "--shade": `${shade.toFixed(1)}%` } };
 }
 
-const signed = (x, digits = 2) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs(x).toFixed(digits)}`;
-
 /** An effect in words. */
 function effectText({ value, deviation }) {
   if (value === null || value === undefined) return "not tested";
-  const reach = (DEVIATIONS * deviation).toFixed(2);
+  const reach = fixed(DEVIATIONS * deviation, 2);
   const off = deviation === null ? ", its noise unknown" : deviation ? ` ± ${reach}` : "";
   return `effect ${signed(value, deviation === 0 ? 3 : 2)}${off}${isTold({ value, deviation }) || isNone({ value, deviation }) ? "" : ", not told apart from 0"}`;
 }

@@ -169,7 +169,7 @@ function termFigures(label, index) {
     );
   const drivers = (name) =>
     standingOf(name, label)?.drivers.length ? "no" : el("span", { title: `${name} tells no term of this class apart` }, "–");
-  const place = (one) => (one.against >= 0 ? `against, ${one.against + 1}` : (one.rank ?? "–"));
+  const place = (one) => (one.against >= 0 ? `against, ${one.against + 1}` : (one.rank ? whole(one.rank) : "–"));
   return el(
     "div",
     { class: "figures" },
@@ -240,8 +240,8 @@ function ownFigures(piece) {
     el(
       "dl",
       { class: "split" },
-      meterRow("with it", piece.confidence, piece.confidence.toFixed(3)),
-      meterRow("without it", without, without.toFixed(3)),
+      meterRow("with it", piece.confidence, fixed(piece.confidence, 3)),
+      meterRow("without it", without, fixed(without, 3)),
     ),
     el(
       "p",

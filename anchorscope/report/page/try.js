@@ -124,7 +124,7 @@ function showAnswer() {
           el(
             "button",
             { type: "button", class: "plain", on: { click: () => change(one.text) } },
-            el("span", { class: "badge" }, bdi(one.label), ` ${one.probability.toFixed(3)}`),
+            el("span", { class: "badge" }, bdi(one.label), ` ${fixed(one.probability, 3)}`),
             el("span", { class: "text", dir: "auto" }, visible(one.text)),
           ),
         ),
@@ -139,7 +139,7 @@ const probability = (name, p) =>
     { class: colour(Math.max(0, labelNumber(name))) },
     el("span", { class: "name" }, bdi(name)),
     el("span", { class: "meter", "aria-hidden": "true" }, el("span", { css: { width: `${p * 100}%` } })),
-    el("span", { class: "score" }, p.toFixed(3)),
+    el("span", { class: "score" }, fixed(p, 3)),
   );
 
 const effectOf = (word) => ({ value: word.effect, deviation: word.deviation });

@@ -35,9 +35,8 @@ function hasOwnScales(lists) {
   const { scale } = state();
   if (scale) return scale === "own";
   const longest = [...lists.values()]
-    .map(rowsIn)
-    .filter((rows) => rows.length)
-    .map((rows) => Math.max(...rows.map((entry) => Math.abs(entry.score))));
+    .map((list) => Math.max(0, ...rowsIn(list).map((entry) => Math.abs(entry.score))))
+    .filter((score) => score > 0);
   return longest.length > 1 && Math.max(...longest) > FAR_APART * Math.min(...longest);
 }
 
@@ -202,7 +201,7 @@ function standingText(number) {
   const documents = plural(label.documents, "document");
   const said = [label.asked < label.documents ? `≈ ${documents} (asked: ${whole(label.asked)})` : documents];
   if (label.robust !== null && label.robust_of) said.push(robustText(label));
-  if (typeof regret === "number") said.push(`regret ${(Math.max(0, regret) * 100).toFixed(1)}%`);
+  if (typeof regret === "number") said.push(`regret ${percent(Math.max(0, regret), 1)}`);
   if (isOwn) said.push(label.settled ? "settled" : "not settled");
   return said.join(" · ");
 }
