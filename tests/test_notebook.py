@@ -150,7 +150,7 @@ def test_a_document_is_shaded_by_the_effects_of_its_words() -> None:
         LocalWord("b", (1, 2), -0.1, 0.0), LocalWord("great", (4, 9), 0.4, 0.0), LocalWord("film", (10, 14), 0.2, 0.0)
     )
     styles = styles_of(page)
-    assert "0,103,163,0.50" in styles["great"] and "0,103,163,0.29" in styles["film"] and "194,84,0" in styles["b"]
+    assert "0,103,163,0.50" in styles["great"] and "0,103,163,0.29" in styles["film"] and "184,80,0" in styles["b"]
     assert "inset 0 -2px" in styles["great"] and "inset 0 2px" in styles["b"]
     assert 'title="effect +0.400"' in page and "for &lt;i&gt;</span>" in page and "against it" in page
     tags = Tags()

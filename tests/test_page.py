@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -23,10 +24,13 @@ from anchorscope.asking.retry import Retry
 from anchorscope.cli import main, make_parsers
 from anchorscope.errors import RunFolderError
 from anchorscope.explanations import Shown, explanation
+from anchorscope.journal.evidence import STRONGEST, WEAKEST
 from anchorscope.journal.reader import RunReader
+from anchorscope.journal.standings import Standings
 from anchorscope.journal.writer import Journal
 from anchorscope.report import kept as kept_run
 from anchorscope.report import page, server, texts, view
+from anchorscope.report.names import driver_help
 from anchorscope.report.texts import embed, utf16
 from anchorscope.report.view import page_data
 from anchorscope.result import Result
@@ -120,7 +124,49 @@ def test_the_cards_of_a_term_come_by_their_effect(folder: Path) -> None:
     assert max(map(len, of_terms.values())) > 1
     for cards in of_terms.values():
         assert [card["value"] for card in cards] == sorted((card["value"] for card in cards), reverse=True)
-        assert len({card["document"] for card in cards}) == len(cards) <= texts.STRONGEST + 2 * texts.WEAKEST
+        assert len({card["document"] for card in cards}) == len(cards) <= STRONGEST + 2 * WEAKEST
+
+
+def test_every_test_of_a_term_that_has_few_is_a_card(effects: Path) -> None:
+    """The texts that a run keeps are those that its page shows: of six tests the four strongest and the last two."""
+    data = page_data(effects)
+    n_cards = Counter((card["label"], card["term"]) for card in data["evidence"])
+    few = 0
+    for label, column in enumerate(data["terms"]["labels"]):
+        for term, tested in enumerate(np.add(column["anchors"], column["non_anchors"]).tolist()):
+            if (label, term) in n_cards and tested <= STRONGEST + WEAKEST:
+                assert n_cards[label, term] == tested
+                few += tested > STRONGEST
+    assert few > 0
+
+
+def test_the_page_knows_what_a_driver_is_compared_to(effects: Path) -> None:
+    """What any term does, as the forecasts of the run have it; and which terms all tests found to do nothing."""
+    data = page_data(effects)
+    with closing(RunReader(effects)) as run:
+        standings = Standings(run, alpha=0.5, k=4)
+        rows = run.measured()
+        for label, column in enumerate(data["terms"]["labels"]):
+            usual = standings.forecasts(AGGREGATIONS["total"])[label].usual
+            np.testing.assert_allclose(column["usual"], usual, rtol=0.01)
+            for term in column["silent"]:
+                mine = (rows["term"] == term) & (run.predicted[rows["document"]] == label)
+                assert mine.any() and not rows["value"][mine].any()
+    assert any(column["silent"] for column in data["terms"]["labels"])
+
+
+def test_the_model_calls_add_up(folder: Path) -> None:
+    """To what the result says that the run took."""
+    about = page_data(folder)["about"]
+    assert sum(about["calls"].values()) == about["cost"]["predictor_texts"]
+    assert about["calls"]["predictions"] == about["documents"] and about["calls"]["evidence"] > 0
+
+
+def test_what_a_race_cannot_be_sure_of_has_no_interval(effects: Path) -> None:
+    standings = page_data(effects)["standings"]
+    for name, has_intervals in (("total", True), ("excess", False), ("base", False)):
+        ends = [end for label in standings[name] for end in (*label["low"], *label["high"])]
+        assert any(end is not None for end in ends) == has_intervals
 
 
 def test_all_words_of_a_term_have_its_effect(effects: Path) -> None:
@@ -228,7 +274,13 @@ def test_the_page_offers_every_aggregation_that_fits(folder: Path) -> None:
     offered = data["terms"]["aggregations"]
     assert offered[0]["name"] == own
     assert sorted(offered, key=lambda one: one["name"]) == [
-        {"name": one.name, "help": one.help, "graded": one.is_graded, "sum": one.name == "total"}
+        {
+            "name": one.name,
+            "help": one.help,
+            "sum": one.name == "total",
+            "driver": driver_help(one),
+            "level": 0.9 if data["about"]["settings"]["strategy"] == "race" and one.can_race else 1.0,
+        }
         for one in sorted(fitting, key=lambda one: one.name)
     ]
     for column in data["terms"]["labels"]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anchorscope.asking.removals import Removals
 from anchorscope.planning.collection import Collection
@@ -20,6 +21,10 @@ from anchorscope.types import Predictor, Snapshot, Term, Unit
 
 SAMPLES = 20
 """Samples kept of a document, as evidence for or against one term."""
+
+STRONGEST = 4
+WEAKEST = 2
+"""Documents of a term: where it does most for the label, and as many each where it does least and most against it."""
 
 DOCUMENTS = 300
 """At most so many documents are kept whole, for the report."""
@@ -66,14 +71,29 @@ def texts_of_terms(
     """The documents that the evidence comes from, those of the first terms of every label first."""
     chosen: dict[int, str] = {}
     for label, term in _shown(collection, snapshot):
-        kinds = (True, False)
-        places = (
-            ledger.extremes(label, term)
-            if by_value
-            else [place for anchor in kinds for place in ledger.examples(label, term, anchor)]
-        )
-        chosen.update((document, collection.documents[document].text) for document, _ in places)
+        if by_value:
+            documents, values = ledger.values(label, term)
+            numbers = documents[telling(documents, values)].tolist()
+        else:
+            kinds = (True, False)
+            numbers = [document for anchor in kinds for document, _ in ledger.examples(label, term, anchor)]
+        chosen.update((document, collection.documents[document].text) for document in numbers)
     return list(chosen.items())[:DOCUMENTS]
+
+
+def telling(documents: NDArray[np.int64], values: NDArray[np.float64]) -> list[int]:
+    """Which tests of a term say most, by their values: those where it does most, next to nothing, and most against the
+    label; of several in a document, the one that does most.
+
+    >>> telling(np.arange(9), np.array([0.0, 0.9, 0.8, 0.3, 0.7, 0.6, 0.5, 0.4, -0.2]))
+    [1, 2, 4, 5, 0, 8]
+    """
+    rows = np.lexsort((-np.abs(values), documents))
+    rows = rows[np.unique(documents[rows], return_index=True)[1]]
+    order = rows[np.lexsort((documents[rows], -values[rows]))]
+    nearest = rows[np.lexsort((documents[rows], np.abs(values[rows])))]
+    picked = {*order[:STRONGEST].tolist(), *nearest[:WEAKEST].tolist(), *order[-WEAKEST:].tolist()}
+    return [row for row in order.tolist() if row in picked]
 
 
 def _shown(collection: Collection, snapshot: Snapshot) -> list[tuple[int, int]]:

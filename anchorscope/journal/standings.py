@@ -99,7 +99,7 @@ class Standings:
         """Where the words of a race stand under an aggregation that can be raced, as the race itself sees them."""
         if aggregation.name not in self._forecasts:
             self._forecasts[aggregation.name] = label_forecasts(
-                self._sums,
+                self.sums,
                 self.tally,
                 aggregation,
                 alpha=self._alpha,
@@ -110,7 +110,8 @@ class Standings:
         return self._forecasts[aggregation.name]
 
     @cached_property
-    def _sums(self) -> RunningSums:
+    def sums(self) -> RunningSums:
+        """What the tested documents of each word brought."""
         return self._run.sums()
 
     def _expected(self, aggregation: Aggregation) -> Standing:
@@ -118,7 +119,7 @@ class Standings:
         forecasts = self.forecasts(aggregation)
         n_tested = self._run.tested_per_label() if score_shares_calls(self._settings) else [None] * len(forecasts)
         settled = [
-            settling.is_settled(self._sums, label, now, regret=self._settings.regret, n_tested_documents=n)
+            settling.is_settled(self.sums, label, now, regret=self._settings.regret, n_tested_documents=n)
             for label, (now, n) in enumerate(zip(forecasts, n_tested))
         ]
         return forecast_standing(forecasts, np.arange(len(forecasts)), np.array(settled), self.tally)
@@ -140,4 +141,4 @@ class Standings:
         if named_aggregation(self._settings.aggregation).is_graded:
             forecasts = self.forecasts(aggregation)
             told = forecast_standing(forecasts, np.arange(len(forecasts)), told.settled, self.tally)
-        return scan_standing(told, self._sums, self.tally, aggregation, alpha=self._alpha)
+        return scan_standing(told, self.sums, self.tally, aggregation, alpha=self._alpha)

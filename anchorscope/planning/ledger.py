@@ -87,24 +87,13 @@ class Ledger:
         self._examples[label, term, anchor] = found, n_read
         return list(found.items())
 
-    def extremes(self, label: int, term: int) -> list[tuple[int, int]]:
-        """Documents in which the term does most for the label, least at all, and most against it; and its
-        occurrence."""
-        parts = [
-            (part.occurrences[here], part.value[here])
-            for part in self._counted
-            for here in [self._collection.occurrence_term[part.occurrences] == term]
-        ]
-        if not parts:
-            return []
-        occurrences, values = (np.concatenate(column) for column in zip(*parts))
-        mine = self._collection.occurrence_label[occurrences] == label
-        occurrences, values = occurrences[mine], values[mine]
-        # By value, the greatest first; where equal, in the order of the text: the last key of lexsort goes first.
-        order = np.lexsort((occurrences, -values))
-        chosen = [*order[:EXAMPLES], *np.lexsort((occurrences, np.abs(values)))[:1], *order[-1:]]
-        found = {int(self._collection.occurrence_document[o]): int(o) for o in occurrences[chosen].tolist()}
-        return list(found.items())
+    def values(self, label: int, term: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The documents of a label in which the term was tested, and what it did there, each (tests,)."""
+        occurrences = np.concatenate([part.occurrences for part in self._counted] or [np.zeros(0, np.int64)])
+        values = np.concatenate([part.value for part in self._counted] or [np.zeros(0)])
+        of_term = self._collection.occurrence_term[occurrences] == term
+        mine = of_term & (self._collection.occurrence_label[occurrences] == label)
+        return self._collection.occurrence_document[occurrences[mine]].astype(np.int64), values[mine]
 
     def example_keys(self, label: int, term: int) -> tuple[str, ...]:
         """The keys of documents in which the term is an anchor, or was tested first where none are looked for."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anchorscope import registry
+from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.types import LocalScore
 
@@ -26,7 +27,7 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
             if level < 1
             else "what the score can still become, whatever the missing tests say"
         ),
-        **_driver(settings),
+        **({"driver": driver} if (driver := driver_help(aggregation(settings["aggregation"]))) else {}),
         **(
             {"member": f"the probability to be among the top {settings['top_k']} terms of the label"} if is_race else {}
         ),
@@ -52,8 +53,8 @@ def _score(settings: Mapping[str, Any]) -> str:
     return f"{told}; estimated for all documents from those that were tested"
 
 
-def _driver(settings: Mapping[str, Any]) -> dict[str, str]:
-    """What makes a driver, by what the aggregation reads; of a baseline, which reads no test, nothing does."""
+def driver_help(one: Aggregation) -> str | None:
+    """What makes a driver, by what an aggregation reads; under a baseline, which reads no test, nothing does."""
     told = {
         "values": (
             "a term (in bold) shown to do more than any term taken out of such documents does; at most 5% of a label's "
@@ -61,8 +62,7 @@ def _driver(settings: Mapping[str, Any]) -> dict[str, str]:
         ),
         "verdicts": "a term (in bold) that was an anchor in at least one test",
     }
-    reads = aggregation(settings["aggregation"]).reads
-    return {"driver": told[reads]} if reads in told else {}
+    return told.get(one.reads)
 
 
 def _counts(score: type[LocalScore], settings: Mapping[str, Any]) -> dict[str, str]:

@@ -27,13 +27,16 @@ from anchorscope.settings import score_is_graded
 from anchorscope.text.words import function_words
 from anchorscope.types import Explanation, Snapshot, Term
 
-COLOURS = ("#0067a3", "#c25400", "#007a5a", "#a8457c", "#8a6a00", "#4a5a9e")
+COLOURS = ("#0067a3", "#b85000", "#007a5a", "#a8457c", "#8a6a00", "#4a5a9e")
 """Okabe and Ito's, a little darker: they can be told apart by colour-blind readers."""
 
 _GREY = "#888"
+_AGAINST_ONE = "#9f1239"
+"""Not told apart; and against a label that is one of several."""
+
 _QUIET = "opacity:.65;font-size:90%"
 
-_FOR, _AGAINST = "0,103,163", "194,84,0"
+_FOR, _AGAINST = "0,103,163", "184,80,0"
 _HATCHED = "background:repeating-linear-gradient(135deg,rgba(128,128,128,.4) 0 1.5px,transparent 1.5px 5px)"
 """The shades of words: blue for the label, orange against it, hatched where nothing can be told."""
 
@@ -63,7 +66,7 @@ def html(
 
 def _colours(number: int, n_labels: int) -> tuple[str, str]:
     """The colour of a label, and of what speaks against it: of two labels, that of the other one."""
-    return COLOURS[number % len(COLOURS)], COLOURS[1 - number] if n_labels == 2 else _GREY
+    return COLOURS[number % len(COLOURS)], COLOURS[1 - number] if n_labels == 2 else _AGAINST_ONE
 
 
 def _unseen(documents: Mapping[str, Any]) -> str:
@@ -234,11 +237,14 @@ def _counts(term: Term) -> str:
 def _whisker(term: Term, colour: str, scale: float) -> str:
     if not _is_open(term):
         return ""
-    sign, side = (-1, "right") if term.score < 0 else (1, "left")
-    low, high = sorted(max(0.0, min(1.0, sign * end / scale)) for end in term.interval)
+    sign, side, far = (-1, "right", "left") if term.score < 0 else (1, "left", "right")
+    ends = sorted(sign * end / scale for end in term.interval)
+    low, high = (max(0.0, min(1.0, end)) for end in ends)
+    # An end beyond 0 or beyond the scale is left open.
+    near_end, far_end = ("0" if is_cut else "1.5px" for is_cut in (ends[0] < 0, ends[1] > 1))
     return (
         f'<div style="position:absolute;top:3px;height:6px;{side}:{low:.1%};width:{high - low:.1%};'
-        f"box-sizing:border-box;border:solid {colour};border-width:0 1.5px;"
+        f"box-sizing:border-box;border:0 solid {colour};border-{side}-width:{near_end};border-{far}-width:{far_end};"
         f'background:linear-gradient({colour},{colour}) center/100% 1.5px no-repeat"></div>'
     )
 

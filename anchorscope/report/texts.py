@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.journal.evidence import telling
 from anchorscope.journal.measurements import Rows
 from anchorscope.report.kept import Kept
 from anchorscope.text.terms import terms_of_all
@@ -28,10 +29,6 @@ EVIDENCE_BUDGET = 600_000
 LONGEST_TEXT = 6_000
 LONGEST_SAMPLE = 600
 SAMPLES_OF_A_KIND = 3
-
-STRONGEST = 4
-WEAKEST = 2
-"""Cards of a term: where it does most for the label, and as many where it does least and most against it."""
 
 KINDS = ("kept_with", "lost_with", "kept_without", "lost_without")
 """What became of the prediction in a perturbed text, and whether the term is in it."""
@@ -63,7 +60,7 @@ def documents(kept: Kept) -> list[dict[str, Any]]:
                 "robust": bool(rows["anchor"][rows["term"] < 0].any())
                 if kept.run.settings.tests_empty_anchor
                 else None,
-                "n_words": sum(map(len, positions[number].values())),
+                "n_testable": _n_testable(kept, positions[number]),
                 "words": _marks(kept, rows, positions[number], text, len(shown)),
             }
         )
@@ -96,6 +93,11 @@ def _marks(kept: Kept, rows: Rows, positions: Mapping[str, list[Positions]], tex
         marks += [[int(units[places[of[0]][0]]), int(units[places[of[-1]][1]]), *found] for of in here]
     end = int(units[length])
     return sorted((mark for mark in marks if mark[1] <= end), key=lambda mark: mark[:3])
+
+
+def _n_testable(kept: Kept, positions: Mapping[str, list[Positions]]) -> int:
+    """The tests that a document allows: of each term, or of each of its occurrences."""
+    return len(positions) if kept.score.grain == "term" else sum(map(len, positions.values()))
 
 
 def _deviation(row: Any) -> float | None:
@@ -149,20 +151,14 @@ def _shown_terms(kept: Kept) -> list[tuple[int, int]]:
 
 
 def _chosen(kept: Kept, by_term: Rows, is_kept: NDArray[np.bool_], label: int, term: int) -> list[Any]:
-    """What was measured of a term in documents of a label, by its value: the ends, and what is next to 0.
+    """What was measured of a term in documents of a label and says most, a document a card.
 
     ``by_term`` are all rows in the order of terms, ``is_kept`` says of each document whether it is shown.
     """
     first, end = np.searchsorted(by_term["term"], [term, term + 1])
     rows = by_term[first:end]
     rows = rows[is_kept[rows["document"]] & (kept.run.predicted[rows["document"]] == label)]
-    # A document is one card: of several occurrences, the one that does most.
-    rows = rows[np.lexsort((-np.abs(rows["value"]), rows["document"]))]
-    rows = rows[np.unique(rows["document"], return_index=True)[1]]
-    order = np.lexsort((rows["document"], -rows["value"])).tolist()
-    nearest = np.argsort(np.abs(rows["value"]), kind="stable").tolist()
-    picked = {*order[:STRONGEST], *nearest[:WEAKEST], *order[-WEAKEST:]}
-    return [rows[i] for i in order if i in picked]
+    return [rows[i] for i in telling(rows["document"].astype(np.int64), rows["value"])]
 
 
 def _card(

@@ -32,11 +32,12 @@ from anchorscope.explanations import drivers, explanation
 from anchorscope.journal.database import reading
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.kept import Kept
-from anchorscope.report.names import explained_names
+from anchorscope.report.names import driver_help, explained_names
 from anchorscope.report.table import unseen_sentence
 from anchorscope.report.texts import cards, documents
 from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Aggregation
+from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.forecasts import LEVEL
 from anchorscope.scoring.tally import VALUE_UNIT
 from anchorscope.settings import Settings
@@ -100,6 +101,7 @@ def waiting_data(
             "rounds": 0,
             "tests_left": 0,
             "cost": asdict(Cost()),
+            "calls": {"predictions": 0, "tests": 0, "evidence": 0},
             "versions": {},
         },
         "terms": None,
@@ -125,6 +127,7 @@ def _method(settings: Mapping[str, Any], perturbator: str, level: float) -> dict
             "graded": score.is_graded,
             "anchors": score.tests_anchors,
             "perturbs": score.perturbs,
+            "holder": "document" if score.grain == "term" else "occurrence",
         },
         "perturbator": perturbator if score.perturbs else None,
         "interval_level": level,
@@ -179,8 +182,16 @@ def _about(kept: Kept, folder: Path) -> dict[str, Any]:
         "rounds": len(kept.rounds),
         "tests_left": kept.tests_left,
         "cost": asdict(cost),
+        "calls": _calls(kept, cost),
         "versions": dict(done.versions) if done else {},
     }
+
+
+def _calls(kept: Kept, cost: Cost) -> dict[str, int]:
+    """The model calls of a run by what they were made for; evidence has what predictions and tests have not."""
+    predictions = int(kept.run.meta.get("asked", kept.standings.n_asked.sum()))
+    tests = sum(spent.predictor_texts for spent in kept.rounds.values())
+    return {"predictions": predictions, "tests": tests, "evidence": cost.predictor_texts - predictions - tests}
 
 
 def _labels(kept: Kept) -> list[dict[str, Any]]:
@@ -203,7 +214,7 @@ def _labels(kept: Kept) -> list[dict[str, Any]]:
 def _terms(kept: Kept) -> dict[str, Any]:
     """The chosen terms as columns; totals are over all candidates, chosen or not.
 
-    ``written`` is how a term is written, where that is not the term itself; ``effects`` are summed over its tests.
+    ``written`` is how a term is written, where that is not the term itself.
     """
     chosen = kept.chosen
     tally = kept.tally
@@ -211,7 +222,7 @@ def _terms(kept: Kept) -> dict[str, Any]:
     columns = [
         {
             **{name: getattr(tally, name)[label, chosen].tolist() for name in COUNTS},
-            **({"effects": _short(tally.values[label, chosen] * VALUE_UNIT)} if kept.score.is_graded else {}),
+            **(_effects(kept, label) if kept.score.is_graded else {}),
             "scores": {name: _short(of_all[label]) for name, of_all in scores.items()},
         }
         for label in range(len(kept.run.labels))
@@ -222,10 +233,33 @@ def _terms(kept: Kept) -> dict[str, Any]:
         "written": [None if written == term else _cut(written) for term, written in spelled],
         "n_terms": len(kept.run.terms),
         "aggregations": [
-            {"name": one.name, "help": one.help, "graded": one.is_graded, "sum": _is_sum(one)}
+            {
+                "name": one.name,
+                "help": one.help,
+                "sum": _is_sum(one),
+                "driver": driver_help(one),
+                "level": kept.standings.interval_level(one),
+            }
             for one in kept.aggregations
         ],
         "labels": columns,
+    }
+
+
+def _effects(kept: Kept, label: int) -> dict[str, Any]:
+    """What the tests of the chosen terms found together, which terms they all found to do exactly nothing, and what
+    taking out any term like each one does, where that was learnt."""
+    total = aggregation("total")
+    squares = kept.standings.sums.values_squared[label, kept.chosen]
+    tested = kept.standings.sums.counted[label, kept.chosen]
+    return {
+        "effects": _short(kept.tally.values[label, kept.chosen] * VALUE_UNIT),
+        "silent": np.flatnonzero((tested > 0) & (squares == 0)).tolist(),
+        "usual": (
+            None
+            if kept.shown(total).standing.driver is None
+            else _short(kept.standings.forecasts(total)[label].usual[kept.chosen], 3)
+        ),
     }
 
 
@@ -254,10 +288,12 @@ def _standing(kept: Kept, one: Aggregation, label: int) -> dict[str, Any] | None
     seen = {place for place, _ in on_page}
     known = [*on_page, *(row for row in against if row[0] not in seen)]
     is_driver, _ = drivers(shown, label)
+    # What a race expects is no aggregation's bound: one that cannot be raced has no interval there.
+    is_sure = one.can_race or not kept.is_race
     return {
         "terms": [place for place, _ in known],
-        "low": _short([term.interval[0] for _, term in known]),
-        "high": _short([term.interval[1] for _, term in known]),
+        "low": _short([term.interval[0] if is_sure else -math.inf for _, term in known]),
+        "high": _short([term.interval[1] if is_sure else math.inf for _, term in known]),
         "membership": [None if term.membership is None else _short([term.membership])[0] for _, term in known],
         "drivers": [kept.place[i] for i in np.flatnonzero(is_driver).tolist() if i in kept.place],
         "against": [place for place, _ in against],

@@ -170,7 +170,7 @@ AGGREGATIONS = MappingProxyType(
             ),
             Aggregation(
                 name="excess",
-                help="the total beyond what as many occurrences of an average word bring",
+                help="the total beyond what as many occurrences of an average term bring",
                 reads="values",
                 score=excess,
                 interval=_excess_interval,
@@ -228,7 +228,7 @@ AGGREGATIONS = MappingProxyType(
             ),
             Aggregation(
                 name="base",
-                help="the share of the label among the documents that hold the word: a baseline",
+                help="the share of the label among the documents that hold the term: a baseline",
                 reads="counts",
                 score=base,
                 interval=_base_interval,

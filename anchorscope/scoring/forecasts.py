@@ -25,6 +25,7 @@ from anchorscope.scoring.posterior import (
     Forecast,
     MixtureTotals,
     Prior,
+    Sums,
     all_totals,
     draw_totals,
     pooled_prior,
@@ -153,8 +154,7 @@ class LabelForecast:
         # What any word like it does, as far as that is known: one draw for all, as the survey is one. A word is in
         # doubt as often as its drawn mean is no more than that, with a margin.
         wrong = generator.standard_normal((len(means), 1)) * sums.placebo_error
-        # The centre is what is found beyond that: an ordinary word has the scale 1, and nobody is asked for more.
-        usual = sums.placebo + self.prior.centre * np.minimum(sums.scale, 1.0) + wrong
+        usual = self._usual(sums) + wrong
         driver = discoveries((means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0), sums.tested)
         against = discoveries((means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0), sums.tested)
         # What nothing but the surrogate speaks for is not named: the tests themselves must say so.
@@ -165,6 +165,15 @@ class LabelForecast:
         least = LEAST_WORTH * float(self._sums.documents.max(initial=0)) if self._is_graded else 0.0
         scores = self._scores(draws, words)
         return summarise(scores, best, LEVEL, driver=driver, against=against, least_worth=least)
+
+    @property
+    def usual(self) -> Floats:
+        """What taking out any word like each one does, on average over the documents that hold it."""
+        return self._usual(self._sums)
+
+    def _usual(self, sums: Sums) -> Floats:
+        # The centre is what is found beyond that: an ordinary word has the scale 1, and nobody is asked for more.
+        return sums.placebo + self.prior.centre * np.minimum(sums.scale, 1.0)
 
     @property
     def best(self) -> NDArray[np.intp]:
