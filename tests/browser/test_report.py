@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,7 @@ from anchorscope.cli import main
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.report.figures import figure, fixed, percent, signed
-from anchorscope.report.lists import standing
+from anchorscope.report.lists import listed, standing
 from anchorscope.report.page import write_report
 from anchorscope.result import Result
 from anchorscope.scoring.aggregations import AGGREGATIONS
@@ -72,7 +73,10 @@ def test_the_words_are_those_of_the_result(open_page: Any, report: tuple[str, Re
     assert watched.page.locator(".whisker:visible").count() >= 20
     facts = dict(zip(watched.texts(".about dt"), watched.texts(".about dd")))
     assert facts["documents"] == "700" and facts["strategy"] == "race" and facts["seed"] == "0"
-    assert facts["model calls"] == f"{result.cost.predictor_texts:,}"
+    total, told = facts["model calls"].split(" = ")
+    assert total == f"{result.cost.predictor_texts:,}"
+    parts = [int(part.split()[0].replace(",", "")) for part in told.split(" + ")]
+    assert parts[:2] == [700, result.cost.tests] and sum(parts) == result.cost.predictor_texts
     assert facts["method"] == "occlusion" and "perturbator" not in facts
 
 
@@ -150,7 +154,7 @@ def test_classes_that_are_far_apart_have_scales_of_their_own(open_page: Any, rep
     watched = open_page(report[0])
     assert scaled(watched, 2.0)[0] == "same"
     scale, legend = scaled(watched, 100.0)
-    assert scale == "own" and "each class has its own scale" in legend
+    assert scale == "own" and "each label has its own scale" in legend
     watched.page.get_by_label("Scale").select_option("same")
     assert watched.page.url.endswith("scale=same") and "own scale" not in watched.text("#scales")
 
@@ -199,6 +203,94 @@ def test_the_rows_of_the_page_have_the_numbers_of_the_terminal(open_page: Any, s
         assert watched.text(f"{panel} .standing") == " · ".join(standing(explanation))
 
 
+def test_a_whisker_that_goes_on_has_no_end(open_page: Any, settled: tuple[str, Result]) -> None:
+    """Beyond 0 it leaves its track and has no stroke there; so it does where the scale ends before it."""
+    watched = open_page(settled[0])
+    strokes = """([part, low, high]) => {
+        const row = document.querySelector(`.panel[data-label="1"] .rows.${part} .row`);
+        const sign = part === "against" ? -1 : 1;
+        const entry = { ...listsOf("total", 1, 10)[part][0], low: low * sign, high: high * sign };
+        if (sign < 0) [entry.low, entry.high] = [entry.high, entry.low];
+        updateRow(row, entry, part, 1, 10, 0);
+        const [whisker, track] = [row.querySelector(".whisker"), row.querySelector(".track")];
+        const { borderLeftWidth: left, borderRightWidth: right } = getComputedStyle(whisker);
+        const [inner, outer] = [whisker.getBoundingClientRect(), track.getBoundingClientRect()];
+        const isOut = inner.left < outer.left - 3 || inner.right > outer.right + 3;
+        return [left !== "0px", right !== "0px", isOut];
+    }"""
+    watched.page.emulate_media(reduced_motion="reduce")
+    assert watched.page.evaluate(strokes, ["drivers", 1, 5]) == [True, True, False]
+    assert watched.page.evaluate(strokes, ["drivers", -1, 5]) == [False, True, True]
+    assert watched.page.evaluate(strokes, ["drivers", 1, 15]) == [True, False, False]
+    assert watched.page.evaluate(strokes, ["against", 1, 5]) == [True, True, False]
+    assert watched.page.evaluate(strokes, ["against", -1, 5]) == [True, False, True]
+
+
+def test_an_aggregation_without_a_standing_claims_none(open_page: Any, report: tuple[str, Result]) -> None:
+    """Of excess a race knows no intervals: nothing is drawn, told or explained of them."""
+    watched = open_page(report[0] + "#words?by=excess")
+    assert len(shown(watched, 0)) == 10 and watched.page.locator(".whisker:visible").count() == 0
+    assert set(watched.texts(".names dt")) == {"#", "effect", "score", "tested/of", "bar"}
+    assert not any("interval" in title for title in attributes(watched, ".rows .term", "title"))
+    assert not {"regret", "settled"} & {*watched.text(".panel .standing").split()}
+
+
+def test_what_speaks_against_one_of_several_labels_is_not_grey(open_page: Any, settled: tuple[str, Result]) -> None:
+    """Grey is what is not told apart."""
+    watched = open_page(settled[0] + "#words?k=40")
+    watched.page.evaluate("page.data.about.labels.push({ ...page.data.about.labels[0], explained: false }); draw()")
+    colours = [
+        watched.page.locator(f".rows.{part} .bar").first.evaluate("(e) => getComputedStyle(e).backgroundColor")
+        for part in ("drivers", "below", "against")
+    ]
+    assert len({*colours}) == 3
+    assert "bars from the far edge: lowers the label" in watched.text("#scales")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_headings_have_contrast_enough(open_page: Any, report: tuple[str, Result], dark: bool) -> None:
+    """WCAG's 4.5 for every colour of a label, and for what speaks against one."""
+    watched = open_page(report[0], dark=dark)
+    ratios = watched.page.evaluate(
+        """[..."012345"].map((n) => `--c${n}`).concat("--against", "--soft").map((name) => {
+            const style = getComputedStyle(document.documentElement);
+            const luminance = (hex) => [1, 3, 5]
+                .map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
+                .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+                .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+            const [a, b] = [name, "--paper"].map((one) => luminance(style.getPropertyValue(one).trim()) + 0.05);
+            return Math.max(a, b) / Math.min(a, b);
+        })"""
+    )
+    assert len(ratios) == 8 and min(ratios) >= 4.5
+
+
+def test_what_a_narrow_window_hides_is_not_explained_there(open_page: Any, report: tuple[str, Result]) -> None:
+    narrow, wide = (open_page(report[0], width=width) for width in (400, 1600))
+    assert "tested/of" in wide.texts(".names dt:visible") and "tested/of" not in narrow.texts(".names dt:visible")
+
+
+def test_one_word_for_an_idea(open_page: Any, report: tuple[str, Result]) -> None:
+    """What a model says is a label, and never a class; what is ranked and tested is a term."""
+    watched = open_page(report[0])
+    for view in ["words", "documents", "curves", "table", "term?label=negative&term=too"]:
+        watched.page.evaluate(f"location.hash = {json.dumps(view)}")
+        watched.page.wait_for_timeout(60)
+        chrome = """() => {
+            const copy = document.querySelector("main").cloneNode(true);
+            for (const text of copy.querySelectorAll(".text, bdi, .rows, tbody th")) text.remove();
+            return copy.innerText;
+        }"""
+        told = watched.page.evaluate(chrome).lower().replace("function words", "").replace("other words", "")
+        assert not re.search(r"\bclass(es)?\b|\bwords?\b", told), view
+    assert watched.text("#tabs a") == "Top terms"
+
+
+def test_the_number_of_a_row_is_named(open_page: Any, report: tuple[str, Result]) -> None:
+    """Of drivers some numbers may be missing: they are places by score, and those stand below the line."""
+    assert open_page(report[0]).texts(".heads .rank") == ["# by score", "# by score"]
+
+
 def test_memberships_are_of_the_list_of_the_run(open_page: Any, report: tuple[str, Result]) -> None:
     told = "the probability to be among the top 10 terms of the label"
     assert told in open_page(report[0]).texts(".legend dd")
@@ -244,10 +336,55 @@ def test_a_term_says_how_its_score_follows_from_its_tests(open_page: Any, report
     best = next(term for term in result["positive"].terms if 1 < term.tested < term.occurrences)
     watched = open_page(f"{url}#term?label=positive&term={best.term}")
     lead = watched.text(".lead")
-    assert f"Its {best.tested} tests found a mean effect of +" in lead and f"× {best.occurrences} = " in lead
-    assert "drawn towards what the predictions lead to expect" in lead
+    assert f" on average in {best.tested} documents; in all {best.occurrences} that would be " in lead
+    assert f" in the untested ones: estimate {figure(best.score)} (90%: " in lead
+    assert "Any term taken out of such documents does about " in lead
     titles = watched.page.evaluate("[...document.querySelectorAll('.figures thead a')].map((link) => link.title)")
     assert len(titles) == 3 and all(titles)
+
+
+FOLLOWS = """([effects, score, tested, occurrences, silent]) => {
+    const label = page.data.terms.labels[0];
+    Object.assign(label, { effects: [effects], silent: silent ? [0] : [] });
+    return howItFollows(0, { number: 0, score, tested, occurrences, low: score - 1, high: score + 1 });
+}"""
+
+
+@pytest.mark.parametrize(
+    ("effects", "score", "told"),
+    [
+        (
+            1.455,
+            62.5,
+            "Tests: +0.291 on average in 5 documents; in all 255 that would be 74.2. The model’s predictions ",
+        ),
+        (1.455, 62.5, "predictions suggest less in the untested ones: estimate 62.5 (90%: 61.5 to 63.5)."),
+        (1.0, 62.5, "predictions suggest more in the untested ones: estimate 62.5 (90%: 61.5 to 63.5)."),
+        (
+            -1.455,
+            -62.5,
+            "that would be −74.2. The model’s predictions suggest less in the untested ones: estimate −62.5 (",
+        ),
+        (-1.0, 62.5, "that would be −51.0. The model’s predictions suggest otherwise in the untested ones: estimate"),
+        (1.2255, 62.5, "Tests: +0.245 on average in 5 documents; in all 255 that would be 62.5 (90%: 61.5 to 63.5)."),
+        (
+            0.0,
+            62.5,
+            "All 5 tests found exactly 0; the estimate of 62.5 (90%: 61.5 to 63.5) is only what the predictions",
+        ),
+    ],
+)
+def test_how_a_score_follows_from_tests_and_predictions(
+    open_page: Any, report: tuple[str, Result], effects: float, score: float, told: str
+) -> None:
+    """Five tests of 255 documents: what they would come to, and what the predictions make of it."""
+    watched = open_page(report[0])
+    assert told in watched.page.evaluate(FOLLOWS, [effects, score, 5, 255, effects == 0])
+
+
+def test_a_term_that_is_tested_everywhere_has_their_sum(open_page: Any, report: tuple[str, Result]) -> None:
+    told = open_page(report[0]).page.evaluate(FOLLOWS, [0.5, 0.5, 1, 1, False])
+    assert told.startswith("Test: +0.500 in 1 document, all that there are: together 0.500")
 
 
 NOTE = "No term is shown to do more than any other for 'negative' after 90 tests."
@@ -293,8 +430,8 @@ def test_function_words_are_hidden_by_a_view_and_named(open_page: Any, report: t
         found = [*zip(watched.texts(f"{panel} .rows:not(.against) .row .rank"), shown(watched, number))]
         assert found == [(rank, term.written) for rank, term in ranks if term.term not in words]
         told = watched.text(f"{panel} .hiding")
-        hidden = [f"{term.written} ({rank})" for rank, term in ranks if term.term in words]
-        assert hidden and told.startswith("hidden: " + ", ".join(hidden))
+        hidden = listed(explanation, words).hidden
+        assert hidden and told.startswith(hidden.split("; against: ")[0])
         assert all(f"{t.written} (" in told.split("against: ")[1] for t in explanation.against if t.term in words)
     watched.page.get_by_label("Function words").select_option("shown")
     assert shown(watched, 0) == [term.written for term in drivers_first(result["negative"])]
@@ -432,8 +569,7 @@ def test_the_cards_of_a_term_say_what_it_does_in_their_documents(open_page: Any,
     first = result["negative"].terms[0]
     assert watched.text(".termhead bdi") == first.written
     told = watched.text("main .lead")
-    assert told.startswith("Rank 1 for negative: a driver. Score ") and "interval" in told
-    assert f"tested in {first.tested} of {first.occurrences}. " in told
+    assert told.startswith("Rank 1 for negative: a driver. Tests: +") and f"in {first.tested} documents" in told
     assert {word.lower() for word in watched.texts(".occurrence .text .effect")} == {term}
     assert watched.page.locator(".occurrence details").count() == 0
     cards = [
@@ -464,7 +600,7 @@ def test_cards_stand_under_what_the_term_does_there(open_page: Any, report: tupl
     watched.page.evaluate(f"location.hash = {json.dumps(address)}")
     watched.page.wait_for_selector(".occurrence")
     assert watched.texts(".evidence h3") == [
-        *(f"Where it speaks for {label}", "Where it does nothing that can be told", f"Where it speaks against {label}"),
+        *(f"Where it speaks for {label}", "Where it changes less than 0.005", f"Where it speaks against {label}"),
     ]
     found = [
         [float(text.split()[1].replace("−", "-")) for text in section.locator(".verdict b").all_inner_texts()]
@@ -473,13 +609,31 @@ def test_cards_stand_under_what_the_term_does_there(open_page: Any, report: tupl
     assert found == [[0.3, 0.1], [0.2, 0.001], [-0.2, -0.1]]
 
 
+def test_where_cards_are_missing_their_number_is_told(open_page: Any, report: tuple[str, Result]) -> None:
+    """A term with cards for all of its tests, and the same term with a card less."""
+    watched = open_page(report[0])
+    watched.page.locator('.panel[data-label="0"] .term').first.click()
+    watched.page.wait_for_selector(".occurrence")
+    n = watched.page.locator(".occurrence").count()
+    assert watched.text(".some") == ""
+    watched.page.evaluate(
+        """() => {
+            const index = page.data.terms.term.indexOf(state().term);
+            const gone = page.data.evidence.find((piece) => piece.label === 0 && piece.term === index);
+            page.data.evidence = page.data.evidence.filter((piece) => piece !== gone);
+            draw();
+        }"""
+    )
+    assert watched.text(".some") == f"{n - 1} of its {n} tests"
+
+
 def test_a_decision_flips_when_another_class_must_be_more_probable(open_page: Any, report: tuple[str, Result]) -> None:
     """Of two classes below a half; of three below a third, and between a third and a half nobody can tell."""
     watched = open_page(report[0])
     told = "[0.2, 0.4, 0.6].map(decision)"
     assert watched.page.evaluate(told) == ["flips", "flips", "stays"]
     watched.page.evaluate("page.data.about.labels.push({ name: 'third', explained: false })")
-    assert watched.page.evaluate(told) == ["flips", "may flip", "stays"]
+    assert watched.page.evaluate(told) == ["flips", "below one half, another label may win", "stays"]
 
 
 def test_perturbed_texts_stand_beside_the_effect_of_a_term(open_page: Any, perturbed: tuple[str, Result]) -> None:
@@ -529,6 +683,42 @@ def test_words_are_shaded_by_their_effect(open_page: Any, report: tuple[str, Res
     assert legend.startswith("for negative") and "for positive" in legend and "not told apart" not in legend
     kinds = watched.page.evaluate("[...document.querySelectorAll('.shades .effect')].map((e) => e.classList[1])")
     assert kinds == ["against", "against", "none", "for", "for"]
+    assert not any(sign in legend for sign in "+−")  # a word for either label has an effect above 0 in its documents
+    watched.page.locator(".document .badge").first.click()
+    watched.page.wait_for_selector("table.words")
+    assert "+" in watched.text(".shades") and "−" in watched.text(".shades")
+    heads = watched.texts("table.words thead th")
+    assert heads == ["term", "effect", "without it", "decision"]
+
+
+def test_a_word_without_an_effect_stands_like_any_other(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0] + "#documents")
+    plain = watched.page.locator(".document .effect.none").first
+    assert plain.evaluate("(e) => getComputedStyle(e).padding") == "0px"
+
+
+def test_a_term_that_stands_twice_in_a_document_is_one_row(open_page: Any, report: tuple[str, Result]) -> None:
+    """Its words are taken out together, so it is one test; where occurrences are tested one by one, they are two."""
+    watched = open_page(report[0])
+    rows = """(holder) => {
+        page.data.about.score.holder = holder;
+        const words = [[0, 1, 7, 0.1, 0], [2, 5, 8, 0.2, 0], [6, 7, 7, 0.1, 0]];
+        return testedTerms({ text: "a bad A", words }).map(({ written, times }) => [written, times]);
+    }"""
+    assert watched.page.evaluate(rows, "document") == [["a", 2], ["bad", 1]]
+    assert watched.page.evaluate(rows, "occurrence") == [["a", 1], ["bad", 1], ["A", 1]]
+    watched.page.evaluate("page.data.about.score.holder = 'document'")
+    key = watched.page.evaluate(
+        """page.data.documents.find((one) => {
+            const tested = testedTerms(one);
+            return tested.length < one.words.length && tested.length > 1;
+        }).key"""
+    )
+    watched.page.evaluate(f"location.hash = 'documents?key={key}'")
+    watched.page.wait_for_selector("table.words")
+    terms = watched.texts("table.words tbody th")
+    assert any(" ×2" in term or " ×3" in term for term in terms)
+    assert watched.text(".document header .quiet").split(" · ")[-1].startswith(f"{len(terms)} of ")
 
 
 def test_what_is_not_told_apart_from_nothing_is_hatched(open_page: Any, perturbed: tuple[str, Result]) -> None:
@@ -601,6 +791,9 @@ def test_curves(open_page: Any, report: tuple[str, Result]) -> None:
     watched.shot("curves-wide-light")
     assert watched.page.locator(".chart svg").count() == 4
     assert watched.page.locator(".chart polyline").count() == 8
+    told = watched.texts("figcaption span")
+    assert "A running mean: it rises even when the k-th term does nothing" in told[0]
+    assert not any("At least" in line for line in told)  # an expectation is no bound
 
 
 def test_the_table_searches_sorts_filters_and_turns_pages(open_page: Any, report: tuple[str, Result]) -> None:

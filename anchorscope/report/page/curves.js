@@ -30,16 +30,16 @@ function curvesView(main) {
       "div",
       { class: "curves" },
       chart(
-        "What the words are worth",
-        "AOPCᵏ: the mean drop of the class’s probability as the top k words are removed",
-        "k, words removed",
+        "What the terms are worth",
+        "AOPCᵏ: the drop of the label’s probability as the top terms are removed one by one, the mean over the first k steps. A running mean: it rises even when the k-th term does nothing",
+        "k, terms removed",
         aopc,
         { from: 0, whole: true, missing: "Comes with the end of a run whose model gives probabilities." },
       ),
       raced
         ? chart(
             "Quality over time",
-            "At least this share of the best list’s score: 1 − expected regret",
+            "Expected share of the best list’s score: 1 − regret, no bound",
             "seconds",
             over((here) => (here.regret === null || here.regret === undefined ? null : Math.max(0, 1 - here.regret))),
             { to: 1, format: percent },
@@ -53,7 +53,7 @@ function curvesView(main) {
           ),
       chart(
         "Width over time",
-        "Mean width of the intervals of the shown words",
+        "Mean width of the intervals of the shown terms",
         "seconds",
         over((here) => here.width),
         { from: 0 },

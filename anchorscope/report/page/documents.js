@@ -111,7 +111,7 @@ function documentCard(one, single, full) {
         { class: "quiet" },
         one.label !== null && one.label !== name ? ["labelled ", bdi(one.label), " · "] : null,
         graded ? null : one.robust ? "robust · " : `${plural(anchors, "anchor")} · `,
-        `${one.words.length} of ${plural(one.n_words, "word")} tested`,
+        `${testedTerms(one).length} of ${plural(one.n_testable, isOneByOne() ? "occurrence" : "term")} tested`,
       ),
     ),
     el(
@@ -131,7 +131,20 @@ function wordMark(word, text, label, full) {
     : el("a", { class: "plain", href: termAddress(label, page.data.terms.term[word.term]) }, mark);
 }
 
-/** The words of a document by what they do, each with the columns that its run has. */
+const isOneByOne = () => page.data.about.score.holder === "occurrence";
+
+/** What was tested in a document: its terms, each with how often it stands there; or every occurrence by itself. */
+function testedTerms(one) {
+  const found = new Map();
+  for (const word of one.words.map(asWord)) {
+    const written = one.text.slice(word.start, word.end);
+    const key = isOneByOne() ? word.start : word.term < 0 ? written.toLowerCase() : word.term;
+    found.set(key, { written, ...word, ...found.get(key), times: (found.get(key)?.times ?? 0) + 1 });
+  }
+  return [...found.values()];
+}
+
+/** The terms of a document by what they do, each with the columns that its run has. */
 function wordTable(one) {
   const { graded, perturbs } = page.data.about.score;
   const columns = graded
@@ -140,14 +153,16 @@ function wordTable(one) {
         perturbs
           ? ["± two deviations", ({ deviation }) => (deviation === null ? "unknown" : fixed(DEVIATIONS * deviation, 3))]
           : ["without it", (word) => fixed(one.confidence - word.value, 3)],
-        ["", (word) => (isNone(word) ? "no effect" : !isTold(word) ? "not told apart from 0" : perturbs ? "" : decision(one.confidence - word.value))],
+        perturbs
+          ? ["remark", (word) => (isNone(word) ? "no effect" : isTold(word) ? "" : "not told apart from 0")]
+          : ["decision", (word) => (isNone(word) ? "stays" : isTold(word) ? decision(one.confidence - word.value) : "not told apart from 0")],
       ]
     : [
         ["precision", (word) => (word.samples ? fixed(word.agreements / word.samples, 2) : "–")],
         ["agreed", (word) => `${word.agreements}/${word.samples}`],
-        ["", (word) => (word.anchor ? "anchor" : "")],
+        ["verdict", (word) => (word.anchor ? "anchor" : "")],
       ];
-  const rows = one.words.map(asWord).sort((a, b) => b.value - a.value);
+  const rows = testedTerms(one).sort((a, b) => b.value - a.value);
   return el(
     "table",
     { class: "words" },
@@ -157,7 +172,7 @@ function wordTable(one) {
       el(
         "tr",
         {},
-        ["word", ...columns.map(([head]) => head)].map((head) => el("th", { scope: "col" }, head)),
+        ["term", ...columns.map(([head]) => head)].map((head) => el("th", { scope: "col" }, head)),
       ),
     ),
     el(
@@ -167,7 +182,7 @@ function wordTable(one) {
         el(
           "tr",
           {},
-          el("th", { scope: "row" }, bdi(one.text.slice(word.start, word.end))),
+          el("th", { scope: "row" }, bdi(word.written), word.times > 1 ? ` ×${word.times}` : null),
           columns.map(([, make]) => el("td", {}, make(word))),
         ),
       ),

@@ -1,6 +1,6 @@
 "use strict";
 
-/* What a word does in a document, as a shade: for the class that is predicted in its colour, against it in another; the
+/* What a word does in a document, as a shade: for the label that is predicted in its colour, against it in another; the
  * stronger, the more it does; hatched where it is not told apart from doing nothing, plain where it does nothing. */
 
 const DEVIATIONS = 2; // an effect within so many deviations of 0 is not told apart from it
@@ -18,7 +18,7 @@ const kindOf = (word) => (isNone(word) ? "none" : !isTold(word) ? "untold" : wor
 
 const allWords = () => (page.data.documents ?? []).flatMap((one) => one.words.map(asWord));
 
-/** The colour of what speaks against a class: of two classes, that of the other one. */
+/** The colour of what speaks against a label: of two labels, that of the other one. */
 const otherColour = (label) => (page.data.about.labels.length === 2 ? `o${1 - label}` : "");
 
 /** The effect of a full shade: the greatest that this page shows, so that all of its texts are to one scale. */
@@ -40,28 +40,30 @@ function effectText({ value, deviation }) {
   return `effect ${signed(value, deviation === 0 ? 3 : 2)}${off}${isTold({ value, deviation }) || isNone({ value, deviation }) ? "" : ", not told apart from 0"}`;
 }
 
-/** What the shades of some words mean; `label` is the class that they are about, if it is one. */
+/** What the shades of some words mean; `label` is the one that they are about, if it is one. Of two labels a shade is that
+ * of either: what is for one in its documents is against the other in the other's, so that it has no sign. */
 function effectLegend(label, full = fullEffect(), words = allWords()) {
   const hasHatched = words.some((word) => kindOf(word) === "untold");
   const names = page.data.about.labels.map((one) => one.name);
   const isOfTwo = names.length === 2;
   const about = label ?? (isOfTwo ? 1 : 0);
+  const written = isOfTwo && label === undefined ? (value) => fixed(Math.abs(value), 2) : signed;
   const swatch = (value, text, deviation = 0) =>
-    el("span", { ...shadeOf({ value, deviation }, full), "aria-hidden": "true" }, text ?? signed(value));
+    el("span", { ...shadeOf({ value, deviation }, full), "aria-hidden": "true" }, text ?? written(value));
   return el(
     "p",
     { class: `shades ${colour(about)} ${otherColour(about)}` },
-    isOfTwo ? el("span", {}, "for ", bdi(names[1 - about])) : "against the class",
+    isOfTwo ? el("span", {}, "for ", bdi(names[1 - about])) : "against the label",
     swatch(-full),
     swatch(-full / 3),
     hasHatched ? swatch(0, "0?", null) : swatch(0, "0"),
     swatch(full / 3),
     swatch(full),
-    isOfTwo || label !== undefined ? el("span", {}, "for ", bdi(names[about])) : "for the class, in its colour",
+    isOfTwo || label !== undefined ? el("span", {}, "for ", bdi(names[about])) : "for the label, in its colour",
     el(
       "span",
       { class: "quiet" },
-      `A shade is the effect of a word in its text: ${page.data.about.score.help}.${hasHatched ? " Hatched: not told apart from 0." : ""} Plain: no effect, or not tested there.`,
+      `A shade is the effect of a term in its document: ${page.data.about.score.help}.${hasHatched ? " Hatched: not told apart from 0." : ""} Plain: no effect, or not tested there.`,
     ),
   );
 }
@@ -72,12 +74,12 @@ const anchorLegend = () =>
     "p",
     { class: "shades c0" },
     el("mark", { class: "anchor" }, "anchor"),
-    el("span", { class: "quiet" }, "A test found: with this word kept and others replaced, the prediction stays."),
+    el("span", { class: "quiet" }, "A test found: with this term kept and other words replaced, the prediction stays."),
     el("span", { class: "tested" }, "tested"),
     el(
       "span",
       { class: "quiet" },
-      "and no anchor. Plain: not tested. Of a robust document every word is an anchor: it keeps its prediction anyway.",
+      "and no anchor. Plain: not tested. Of a robust document every term is an anchor: it keeps its prediction anyway.",
     ),
   );
 
@@ -101,8 +103,9 @@ const asWord = ([start, end, term, value, deviation, anchor, agreements, samples
   samples,
 });
 
-/** What becomes of a decision when its class falls to a probability; between 1/n and 1/2 of more classes it is open. */
+/** What becomes of a decision when its label falls to a probability; of more than two labels, nobody knows between 1/n
+ * and 1/2: what the model said of the others is not kept. */
 function decision(without) {
   const n = page.data.about.labels.length;
-  return without < 1 / n ? "flips" : without > 0.5 || n === 2 ? "stays" : "may flip";
+  return without < 1 / n ? "flips" : without > 0.5 || n === 2 ? "stays" : "below one half, another label may win";
 }

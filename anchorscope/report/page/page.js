@@ -3,7 +3,7 @@
 /* The frame: header, tabs, drawing the view that the address names, and where the data come from. */
 
 const VIEWS = {
-  words: ["Words", wordsView],
+  words: ["Top terms", wordsView],
   documents: ["Documents", documentsView],
   curves: ["Curves", curvesView],
   table: ["All terms", tableView],
@@ -12,7 +12,7 @@ const VIEWS = {
   term: [null, termView],
 };
 
-const MOST_NAMED = 5; // classes in the title; of more, one less and the number of the others
+const MOST_NAMED = 5; // labels in the title; of more, one less and the number of the others
 
 let drawn = null; // the address that is on the screen
 
@@ -119,7 +119,7 @@ function figures() {
     ...(about.perturbator ? [["perturbator", bdi(about.perturbator)]] : []),
     ["seed", String(settings().seed)],
     ["tests", el("span", { title: `one call of the model: ${about.score.call}` }, whole(about.cost.tests))],
-    ["model calls", whole(about.cost.predictor_texts)],
+    ["model calls", [whole(about.cost.predictor_texts), callsText()]],
     ["time", clock(about.cost.seconds)],
     [
       "state",
@@ -134,6 +134,19 @@ function figures() {
       ),
     ],
   ];
+}
+
+/** What the model was called for, once the run has ended. */
+function callsText() {
+  const { calls, cost } = page.data.about;
+  if (page.live && !page.live.done) return null;
+  const parts = [
+    [calls.predictions, "predictions"],
+    [calls.tests, calls.tests === cost.tests ? "tests" : "for tests"],
+    [calls.evidence, "for evidence and curves"],
+  ].filter(([n]) => n > 0);
+  const told = parts.map(([n, what]) => `${whole(n)} ${what}`).join(" + ");
+  return parts.length > 1 ? el("span", { class: "quiet" }, ` = ${told}`) : null;
 }
 
 function controls() {

@@ -42,6 +42,12 @@ const termAddress = (label, term, by = state().by) => address("term", { label, t
 const standingOf = (name, label) => valueAt(page.data.standings, name)?.[label];
 const writtenAs = (number) => page.data.terms.written[number] ?? page.data.terms.term[number];
 
+/** So many of what is tested of a term: documents, or its occurrences one by one. */
+const holders = (n) => plural(n, page.data.about.score.holder);
+
+/** Whether the interval of an entry is known and has a width. */
+const isOpen = ({ low, high }) => low !== null && high !== null && low < high;
+
 /** All terms of one label under an aggregation, by their scores. */
 function entries(name, label) {
   const { terms } = page.data;
@@ -127,6 +133,7 @@ function viewed(lists) {
   const named = (...parts) =>
     parts
       .flatMap((part) => lists[part].filter(isHidden))
+      .sort((a, b) => a.rank - b.rank)
       .map((entry) => `${visible(entry.written)} (${entry.rank})`)
       .join(", ");
   const against = named("against");

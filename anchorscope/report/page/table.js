@@ -5,7 +5,7 @@
 const COLUMNS = [
   ["rank", "rank", "rank"],
   ["term", "term"],
-  ["label", "class"],
+  ["label", "label"],
   ["driver", "driver", "driver"],
   ["score", "score", "score"],
   ["low", "low", "interval"],
@@ -16,7 +16,7 @@ const COLUMNS = [
   ["occurrences", "occurs", "tested/of"],
   ["documents", "documents"],
 ];
-const RANK = "the place among the terms of its class; of a driver against it, among these";
+const RANK = "the place by score among the terms of its label; of a driver against it, among these";
 const UPWARDS = ["rank", "term", "label"];
 
 /** The columns that a run has a use for: name, title, and the name of what explains it. */
@@ -63,7 +63,7 @@ function tableView(main) {
           on: { input: typed("q") },
         }),
       ),
-      select("Class", label ?? "", labels, (value) => adjust({ label: value, from: null })),
+      select("Label", label ?? "", labels, (value) => adjust({ label: value, from: null })),
       rankedBy(),
       el(
         "label",

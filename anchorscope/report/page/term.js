@@ -4,17 +4,17 @@
  * numbers of a card are its own; else perturbed texts stand beside it. */
 
 const KINDS = [
-  ["kept_with", "The word stayed, the prediction stayed"],
-  ["lost_with", "The word stayed, the prediction changed"],
-  ["kept_without", "The word was replaced, the prediction stayed"],
-  ["lost_without", "The word was replaced, the prediction changed"],
+  ["kept_with", "The term stayed, the prediction stayed"],
+  ["lost_with", "The term stayed, the prediction changed"],
+  ["kept_without", "The term was replaced, the prediction stayed"],
+  ["lost_without", "The term was replaced, the prediction changed"],
 ];
 
 function termView(main) {
   const { label: name, term } = state();
   const label = labelNumber(name);
   const index = page.data.terms ? page.data.terms.term.indexOf(term) : -1;
-  const back = el("p", {}, el("a", { class: "back", href: address("words", { by: state().by }) }, "← Words"));
+  const back = el("p", {}, el("a", { class: "back", href: address("words", { by: state().by }) }, "← Top terms"));
   if (label < 0 || index < 0) {
     main.replaceChildren(
       back,
@@ -44,6 +44,7 @@ function termView(main) {
     el("p", { class: "lead" }, whereItStands(label, index)),
     termFigures(label, index),
     shown.length ? (page.data.documents.length ? textLegend(label) : null) : el("p", { class: "empty" }, noEvidence()),
+    shown.length ? el("p", { class: "quiet some" }, someOf(label, index, evidence)) : null,
     el(
       "div",
       { class: `evidence ${colour(label)} ${otherColour(label)}` },
@@ -60,12 +61,16 @@ function termView(main) {
   main.replaceChildren(...parts.filter(Boolean));
 }
 
-/** Cards where the term does something for the class, next to nothing, and something against it; each by its effect. */
+/** Cards where the term does something for the label, next to nothing, and something against it; each by its effect. */
 function bySide(evidence, name) {
+  const little = `changes less than ${NEXT_TO_NOTHING}`;
   const isNothing = (piece) => Math.abs(piece.value) < NEXT_TO_NOTHING || !isTold(piece);
   return [
     [`Where it speaks for ${visible(name)}`, evidence.filter((piece) => !isNothing(piece) && piece.value > 0)],
-    ["Where it does nothing that can be told", evidence.filter(isNothing)],
+    [
+      page.data.about.score.perturbs ? `Where it ${little}, or is not told apart from 0` : `Where it ${little}`,
+      evidence.filter(isNothing),
+    ],
     [
       `Where it speaks against ${visible(name)}`,
       evidence.filter((piece) => !isNothing(piece) && piece.value < 0).reverse(),
@@ -83,6 +88,13 @@ const flatten = (piece) =>
     Object.entries(piece).map(([key, value]) => [key, typeof value === "object" ? JSON.stringify(value) : value]),
   );
 
+/** How many of its tests are shown, where these are not all. */
+function someOf(label, index, evidence) {
+  const { anchors, non_anchors } = page.data.terms.labels[label];
+  const tested = anchors[index] + non_anchors[index];
+  return evidence.length < tested ? `${whole(evidence.length)} of its ${plural(tested, "test")}` : "";
+}
+
 const noEvidence = () =>
   page.data.evidence.length || page.data.documents.length
     ? "No document is kept here: evidence is kept for the terms of the run's own list."
@@ -95,40 +107,68 @@ function whereItStands(label, index) {
   const { name } = page.data.about.labels[label];
   const against = entriesAgainst(aggregation(), label).find((one) => one.number === index);
   const entry = against ?? entries(aggregation(), label).find((one) => one.number === index);
-  if (!entry) return "It is in no document of this class.";
-  const { rank, score, low, high, driver, tested, occurrences, anchors } = entry;
+  if (!entry) return "It is in no document of this label.";
+  const { rank, driver } = entry;
   const standing = standingOf(aggregation(), label);
   const reason = standing?.drivers.length ? null : standing?.note; // why no term is a driver
   const kind = driver ? ": a driver" : reason ? "" : `: ${notToldApart(label, [entry])}`;
   const place = against
-    ? [`Rank ${rank} against `, bdi(name), ": a driver against it"]
-    : [`Rank ${rank} for `, bdi(name), kind];
-  const span = low === null || high === null || low === high ? "" : `, interval ${number(low)} to ${number(high)}`;
-  const found = anchors === null ? "" : `, an anchor in ${whole(anchors)} of them`;
+    ? [`Rank ${whole(rank)} against `, bdi(name), ": a driver against it"]
+    : [`Rank ${whole(rank)} for `, bdi(name), kind];
   return [
     ...place,
-    `. Score ${number(score)}${span}; tested in ${whole(tested)} of ${whole(occurrences)}${found}.`,
-    howItFollows(label, entry),
+    ". ",
+    howItFollows(label, entry) ?? scoreText(entry),
+    comparedToAny(label, entry),
     reason ? ` ${visible(reason)}` : "",
   ];
 }
 
-/** In a sentence how a sum of effects follows from the tests of a term. */
-function howItFollows(label, { number: index, score, tested, occurrences }) {
-  const { effects } = page.data.terms.labels[label];
-  const { surrogate, weight, strategy } = settings();
-  if (!effects || !tested || !aggregationNamed(aggregation()).sum || weight !== "equal" || strategy !== "race") return "";
-  const { asked, documents } = page.data.about.labels[label];
-  const mean = effects[index] / tested;
-  const found = `${tested === 1 ? "Its one test found an effect" : `Its ${whole(tested)} tests found a mean effect`} of ${signed(mean, 3)}`;
-  if (asked < documents) return ` ${found}; its score is that over all documents, of which a part was asked.`;
-  if (tested === occurrences) return ` ${found}; its score is their sum.`;
-  const expected = surrogate ? "what the predictions lead to expect" : "what other words do";
-  const product = `× ${whole(occurrences)} = ${number(mean * occurrences)}`;
-  return ` ${found}, ${product}; drawn towards ${expected}, that makes ${number(score)}.`;
+/** A score with its interval, if that has a width: at its level, or as bounds. */
+function estimateText({ score, low, high }) {
+  const { level } = aggregationNamed(aggregation());
+  const ends = `${number(low)} to ${number(high)}`;
+  return number(score) + (isOpen({ low, high }) ? ` (${level < 1 ? percent(level) : "bounds"}: ${ends})` : "");
 }
 
-/** Its rank and score under each aggregation, and its counts in each class. */
+function scoreText(entry) {
+  const found = entry.anchors === null ? "" : `, an anchor in ${whole(entry.anchors)} of them`;
+  return `Score ${estimateText(entry)}; tested in ${whole(entry.tested)} of ${holders(entry.occurrences)}${found}.`;
+}
+
+/** In a sentence how a sum of effects follows from the tests of a term; nothing where it is no such sum. */
+function howItFollows(label, entry) {
+  const { number: index, score, tested, occurrences } = entry;
+  const { effects, silent } = page.data.terms.labels[label];
+  const { surrogate, weight, strategy } = settings();
+  const { asked, documents } = page.data.about.labels[label];
+  if (!effects || !tested || !aggregationNamed(aggregation()).sum || weight !== "equal" || strategy !== "race") return null;
+  const mean = effects[index] / tested;
+  const [estimate, product] = [estimateText(entry), mean * occurrences];
+  if (silent.includes(index) && score && tested < occurrences) {
+    const found = tested === 1 ? "Its one test" : `All ${whole(tested)} tests`;
+    const source = surrogate ? "what the predictions suggest" : "what other terms do";
+    return `${found} found exactly 0; the estimate of ${estimate} is only ${source}.`;
+  }
+  const found = `${tested === 1 ? "Test" : "Tests"}: ${signed(mean, 3)}${tested === 1 ? "" : " on average"} in ${holders(tested)}`;
+  if (asked < documents) return `${found}; over all documents, of which a part was asked: estimate ${estimate}.`;
+  if (tested === occurrences) return `${found}, all that there are: together ${estimate}.`;
+  const all = `${found}; in all ${whole(occurrences)} that would be`;
+  if (number(product) === number(score)) return `${all} ${estimate}.`;
+  const source = surrogate ? "The model’s predictions suggest" : "What other terms do suggests";
+  const less = score * product < 0 ? "otherwise" : Math.abs(score) < Math.abs(product) ? "less" : "more";
+  return `${all} ${number(product)}. ${source} ${less} in the untested ones: estimate ${estimate}.`;
+}
+
+/** In a sentence what a driver is compared to. */
+function comparedToAny(label, { number: index, tested }) {
+  const { effects, usual } = page.data.terms.labels[label];
+  if (!usual || !tested || !aggregationNamed(aggregation()).sum) return "";
+  const how = page.data.about.score.perturbs ? "replaced in" : "taken out of";
+  return ` Any term ${how} such documents does about ${signed(usual[index], 3)}; this one ${signed(effects[index] / tested, 3)}.`;
+}
+
+/** Its rank and score under each aggregation, and its counts in each label. */
 function termFigures(label, index) {
   const { terms, about } = page.data;
   const ranks = aggregations().map((name) => {
@@ -149,7 +189,7 @@ function termFigures(label, index) {
     c.occurrences[index],
     c.documents[index],
   ];
-  const classes = explained().map(({ number: i, name }) =>
+  const labels = explained().map(({ number: i, name }) =>
     el(
       "tr",
       {},
@@ -168,7 +208,7 @@ function termFigures(label, index) {
       ),
     );
   const drivers = (name) =>
-    standingOf(name, label)?.drivers.length ? "no" : el("span", { title: `${name} tells no term of this class apart` }, "–");
+    standingOf(name, label)?.drivers.length ? "no" : el("span", { title: `${name} tells no term of this label apart` }, "–");
   const place = (one) => (one.against >= 0 ? `against, ${one.against + 1}` : (one.rank ? whole(one.rank) : "–"));
   return el(
     "div",
@@ -177,8 +217,8 @@ function termFigures(label, index) {
       "table",
       {},
       el("caption", {}, "Counts"),
-      head("class", ...(about.score.anchors ? ["anchor"] : []), "tested", "occurs", "documents"),
-      el("tbody", {}, classes),
+      head("label", ...(about.score.anchors ? ["anchor"] : []), "tested", "occurs", "documents"),
+      el("tbody", {}, labels),
     ),
     el(
       "div",
@@ -230,7 +270,7 @@ function occurrence(piece) {
   );
 }
 
-/** The probability of the class with the term and without it, and the difference: the numbers of this very document. */
+/** The probability of the label with the term and without it, and the difference: the numbers of this very document. */
 function ownFigures(piece) {
   const without = piece.confidence - piece.value;
   const outcome = decision(without);
@@ -250,7 +290,7 @@ function ownFigures(piece) {
       " on the probability of ",
       bdi(page.data.about.labels[piece.label].name),
       ".",
-      outcome === "stays" ? null : ` Without it the decision ${outcome}.`,
+      outcome === "stays" ? null : outcome === "flips" ? " Without it the decision flips." : ` Without it: ${outcome}.`,
     ),
   );
 }

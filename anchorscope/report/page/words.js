@@ -1,6 +1,6 @@
 "use strict";
 
-/* The ranked bars of each class, two classes face to face: drivers, what is not told apart, what speaks against it.
+/* The ranked bars of each label, two labels face to face: drivers, the other terms, what speaks against it.
  * While a run goes on rows are moved, never made anew. */
 
 const rowsOf = new Map(); // of each list: the terms in the order of their rows, for keepRows
@@ -29,8 +29,8 @@ const rowsIn = (lists) => PARTS.flatMap((part) => lists[part]);
 
 const FAR_APART = 5;
 
-/** Whether each class has a scale of its own: as the address says, or else where one scale would make the bars of a
- * class a fifth of another's, or less. */
+/** Whether each label has a scale of its own: as the address says, or else where one scale would make the bars of a
+ * label a fifth of another's, or less. */
 function hasOwnScales(lists) {
   const { scale } = state();
   if (scale) return scale === "own";
@@ -87,19 +87,32 @@ function wordsTools(k) {
 
 /** What each number is, by its name. */
 function legend() {
-  const { names } = page.data.about;
-  const { help } = aggregationNamed(aggregation()) ?? {};
-  const isOwn = aggregation() === settings().aggregation;
+  const names = { ...page.data.about.names, ...(aggregation() === settings().aggregation ? {} : otherNames()) };
+  const named = Object.entries(names).filter(([, told]) => told);
   return el(
     "dl",
     { class: "legend names" },
-    Object.entries(names).map(([name, told]) => [
-      el("dt", {}, name),
-      el("dd", {}, name === "score" && !isOwn ? (help ?? told) : name === "member" ? told + ofTheRun() : told),
-    ]),
-    el("dt", {}, "bar, whiskers"),
+    named.map(([name, told]) => {
+      const counts = name === countsName() ? "of-counts" : null; // goes where the column goes
+      return [el("dt", { class: counts }, name), el("dd", { class: counts }, name === "member" ? told + ofTheRun() : told)];
+    }),
+    el("dt", { id: "scaled" }),
     el("dd", { id: "scales" }),
   );
+}
+
+/** What is otherwise under another aggregation than the run's own; null for what its lists have not. */
+function otherNames() {
+  const { help, driver } = aggregationNamed(aggregation()) ?? {};
+  const rows = [...allLists().values()].flatMap(rowsIn);
+  const lacks = (isThere, names) => (isThere ? {} : Object.fromEntries(names.map((name) => [name, null])));
+  return {
+    ...(help ? { score: help } : {}),
+    ...lacks(rows.some(isOpen), ["interval"]),
+    ...lacks(rows.some((entry) => typeof entry.membership === "number"), ["member", "regret"]),
+    driver: rows.some((entry) => entry.driver) ? driver : null,
+    settled: null,
+  };
 }
 
 /** Memberships are of the run's own list, however many terms are looked at. */
@@ -114,7 +127,7 @@ function panel(label, mirrored) {
     {
       class: `panel ${colour(label.number)} ${otherColour(label.number)}${mirrored ? " mirrored" : ""}`,
       "data-label": label.number,
-      "aria-label": `Words for ${label.name}`,
+      "aria-label": `Terms for ${label.name}`,
     },
     el(
       "header",
@@ -126,9 +139,7 @@ function panel(label, mirrored) {
     el(
       "p",
       { class: "row heads", "aria-hidden": "true" },
-      el("span", { class: "rank" }, "#"),
-      el("span", { class: "move" }),
-      el("span", {}),
+      el("span", { class: "rank", title: valueAt(names, "#") }, "# by score"),
       el("span", {}),
       el("span", { class: "score", title: valueAt(names, "score") }),
       el("span", { class: "member", title: valueAt(names, "member") }),
@@ -150,8 +161,14 @@ function updateWords() {
   const isOwn = hasOwnScales(lists);
   const all = [...lists.values()].flatMap(rowsIn);
   const [shared, units] = [widest(all), unitOf(all.map((entry) => entry.score))];
-  const told = `score and interval${isOwn ? "; each class has its own scale" : ""}; against a class, from the other side`;
-  setText(document.getElementById("scales"), told);
+  const hasWhiskers = all.some(isOpen);
+  const told = [
+    hasWhiskers ? "score and interval; a whisker without an end goes on, beyond 0 or beyond the scale" : "score",
+    isOwn ? "each label has its own scale" : "",
+    all.some((entry) => entry.score < 0) ? "bars from the far edge: lowers the label" : "",
+  ];
+  setText(document.getElementById("scaled"), hasWhiskers ? "bar, whiskers" : "bar");
+  setText(document.getElementById("scales"), told.filter(Boolean).join("; "));
   const longest = Math.max(0, ...all.map((entry) => [...entry.written].length));
   for (const section of document.querySelectorAll(".panel")) {
     const label = Number(section.dataset.label);
@@ -172,7 +189,7 @@ function updateWords() {
   }
 }
 
-/** What stands around the rows of a class: where it stands, its note, the names of the columns, what is hidden. */
+/** What stands around the rows of a label: where it stands, its note, the names of the columns, what is hidden. */
 function updateHeads(section, label, list, rows, unit) {
   const put = (selector, text) => {
     const place = section.querySelector(selector);
@@ -182,7 +199,7 @@ function updateHeads(section, label, list, rows, unit) {
   setText(section.querySelector(".standing"), standingText(label));
   put(".note", list.note);
   put(".hiding", list.hidden);
-  const nothing = page.data.terms || page.live?.snapshot ? "No such word." : "The first words come in a moment.";
+  const nothing = page.data.terms || page.live?.snapshot ? "No such term." : "The first terms come in a moment.";
   put(".empty", rows.length || list.note || list.hidden ? "" : nothing);
   const heads = section.querySelector(".heads");
   setText(heads.querySelector(".score"), unit ? `score ×10${superscript(unit)}` : "score");
@@ -245,7 +262,7 @@ function updateRows(container, part, list, label, scale, unit) {
     for (const row of rows) glide(row, before.get(row.dataset.term));
 }
 
-/** A list with its rows kept in place where that is not surely wrong; against a class, the least score is the best. */
+/** A list with its rows kept in place where that is not surely wrong; against a label, the least score is the best. */
 function inPlace(part, previous, list) {
   if (part !== "against") return keepRows(previous, list);
   const negated = (end) => (end === null ? null : -end);
@@ -287,7 +304,6 @@ function updateRow(row, entry, part, label, scale, unit, move) {
   const piece = (selector) => row.querySelector(selector);
   const share = (value) => `${Math.max(0, Math.min(1, value / scale)) * 100}%`;
   const sign = part === "against" ? -1 : 1;
-  const spans = entry.low !== null && entry.high !== null && entry.high > entry.low;
   setText(piece(".rank"), String(entry.rank));
   setText(piece(".score"), inUnit(entry.score, unit));
   setText(piece(".member"), typeof entry.membership === "number" && sign > 0 ? percent(entry.membership) : "");
@@ -298,14 +314,16 @@ function updateRow(row, entry, part, label, scale, unit, move) {
   piece(".bar").style.setProperty("width", share(sign * entry.score));
   const whisker = piece(".whisker");
   const [low, high] = ends(entry).map((end) => sign * end);
-  whisker.hidden = !spans;
+  whisker.hidden = !isOpen(entry);
+  whisker.classList.toggle("below-zero", Math.min(low, high) < 0);
+  whisker.classList.toggle("beyond-scale", Math.max(low, high) > scale);
   whisker.style.setProperty("--low", share(Math.min(low, high)));
   whisker.style.setProperty("--high", share(Math.max(low, high)));
   const link = piece(".term");
   link.setAttribute("href", termAddress(name, entry.term));
   const told = [
-    `score ${number(entry.score)}${spans ? `, interval ${number(entry.low)} to ${number(entry.high)}` : ""}`,
-    `tested in ${whole(entry.tested)} of ${whole(entry.occurrences)}`,
+    `score ${number(entry.score)}${isOpen(entry) ? `, interval ${number(entry.low)} to ${number(entry.high)}` : ""}`,
+    `tested in ${whole(entry.tested)} of ${holders(entry.occurrences)}`,
     entry.anchors === null ? "" : `an anchor in ${whole(entry.anchors)}`,
   ];
   link.title = told.filter(Boolean).join("; ");
@@ -335,7 +353,7 @@ function glide(row, top) {
     row.animate([{ transform: `translateY(${way}px)` }, { transform: "none" }], { duration: 350, easing: "ease-out" });
 }
 
-/** Arrow keys go from term to term, and across to the other class. */
+/** Arrow keys go from term to term, and across to the other label. */
 function walk(event) {
   const panel = event.currentTarget.closest(".panel");
   const links = [...panel.querySelectorAll(".term")];
