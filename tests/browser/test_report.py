@@ -270,6 +270,22 @@ def test_what_a_narrow_window_hides_is_not_explained_there(open_page: Any, repor
     assert "tested/of" in wide.texts(".names dt:visible") and "tested/of" not in narrow.texts(".names dt:visible")
 
 
+def test_numbers_are_not_broken_in_a_narrow_window(open_page: Any, report: tuple[str, Result]) -> None:
+    """Of three labels a decision takes many words: it is broken between them, and no number is."""
+    watched = open_page(report[0], width=400)
+    watched.page.evaluate("page.data.about.labels.push({ ...page.data.about.labels[0], explained: false })")
+    watched.page.evaluate("page.data.documents[0].confidence = 0.45 + page.data.documents[0].words[0][3]")
+    watched.page.evaluate("location.hash = `documents?key=${page.data.documents[0].key}`")
+    watched.page.wait_for_selector("table.words")
+    cells = watched.page.locator("table.words td:nth-child(2)")
+    lines = """(cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return range.getClientRects().length;
+    }"""
+    assert {cell.evaluate(lines) for cell in cells.all()} == {1}
+
+
 def test_one_word_for_an_idea(open_page: Any, report: tuple[str, Result]) -> None:
     """What a model says is a label, and never a class; what is ranked and tested is a term."""
     watched = open_page(report[0])
