@@ -25,6 +25,7 @@ from anchorscope.text.words import split
 from benchmarks import (
     calibration,
     contenders,
+    many_documents,
     peer_alibi,
     peer_anchor_exp,
     peer_own,
@@ -235,6 +236,13 @@ def test_a_classifier_that_never_sees_the_words_is_less_accurate() -> None:
     rows = [(f"{word} film number{i}", word) for i in range(60) for word in ("good", "bad")]
     assert retraining.accuracy_without(rows, []) == 1
     assert retraining.accuracy_without(rows, ["good", "bad"]) < 0.8
+
+
+def test_the_table_of_many_documents_is_made_of_its_rows() -> None:
+    rows = yardsticks_page.read(written.DATA / "many_documents.csv")
+    calls = [*dict.fromkeys(int(row["calls"]) for row in rows)]
+    text = (written.DATA.parent / "performance.md").read_text(encoding="utf-8")
+    assert many_documents.table(rows, calls) in text
 
 
 def test_the_page_of_calibration_is_made_of_its_rows() -> None:
