@@ -168,7 +168,7 @@ class Loop:
         """What a round measures after so much cost; where the model is at fault, the error names the document."""
         parts = self._parts
         meter = parts.predictor.meter
-        before = meter.sent
+        before = meter.answers
         begun = monotonic()
         left = parts.budget.calls_left(cost)
         seconds = parts.budget.seconds_left(cost + self._clock.running())
@@ -179,7 +179,7 @@ class Loop:
             self._pace = max(monotonic() - begun, 1e-9) / len(units)
             return found
         except ModelError as error:
-            meter.allow(max(0.0, left - (meter.sent - before)))
+            meter.allow(max(0.0, left - (meter.answers - before)))
             unit = unit_of(error.text, round_.units, parts.predictor, parts.perturbator, parts.settings)
             if unit is None:
                 raise

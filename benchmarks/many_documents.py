@@ -12,6 +12,7 @@ Prints a table, and writes many_documents.json and .csv.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from time import process_time
@@ -23,6 +24,7 @@ from benchmarks import written
 from benchmarks.arenas import Arena, arena
 from benchmarks.contenders import CONTENDERS, Documents, Metered
 from benchmarks.yardsticks import CALLS, ORACLES, K, oracle
+from benchmarks.yardsticks_page import band
 
 METHODS = ("frequency", "surrogate", "surrogate, then tests", "occlusion", "fast")
 DISTINCT = 4000
@@ -61,16 +63,36 @@ def rows_of(place: Arena, arguments: argparse.Namespace) -> list[dict[str, Any]]
     return rows
 
 
-def table(rows: list[dict[str, Any]], calls: list[int]) -> str:
-    """The mean share of the oracle's replacement, by method and calls."""
+def table(rows: Sequence[Mapping[str, Any]], calls: Sequence[int]) -> str:
+    """By method and calls the mean share of the oracle's replacement, and the mean rise in insertion, of the last two
+    methods; below it what the reference has more than each rival, with the 95% band of the pairs."""
     lines = [
         f"| calls, predictions included | {' | '.join(f'{n:,}' for n in calls)} |",
         "|---" * (len(calls) + 1) + "|",
     ]
-    for method in METHODS:
-        here = [[row["replacement"] for row in rows if (row["method"], row["calls"]) == (method, n)] for n in calls]
-        lines.append(f"| {method} | {' | '.join(f'{np.mean(cell):.2f}' for cell in here)} |")
-    return "\n".join(lines)
+    for column, methods, digits in (("replacement", METHODS, 2), ("insertion", METHODS[-2:], 3)):
+        for method in methods:
+            here = [[value for _, value in _pairs(rows, method, n, column)] for n in calls]
+            name = method if column == "replacement" else f"{method}, {column}"
+            lines.append(f"| {name} | {' | '.join(f'{np.mean(cell):.{digits}f}' for cell in here)} |")
+    return "\n".join([*lines, "", *(f"- {told}" for told in _differences(rows, calls))])
+
+
+def _pairs(rows: Sequence[Mapping[str, Any]], method: str, calls: int, column: str) -> list[tuple[str, float]]:
+    """Seed and label with a figure, in order."""
+    mine = [row for row in rows if (row["method"], int(row["calls"])) == (method, calls)]
+    return sorted((f"{row['seed']} {row['label']}", float(row[column])) for row in mine)
+
+
+def _differences(rows: Sequence[Mapping[str, Any]], calls: Sequence[int]) -> Iterator[str]:
+    """What the reference has more than its rivals, seed by seed and label by label."""
+    for column, rival in (("replacement", METHODS[2]), ("replacement", METHODS[3]), ("insertion", METHODS[3])):
+        told = []
+        for n in calls:
+            both = zip(_pairs(rows, METHODS[-1], n, column), _pairs(rows, rival, n, column))
+            apart = [mine - other for (_, mine), (_, other) in both]
+            told.append(f"{n:,}: {np.mean(apart):+.3f} ± {band(apart):.3f}")
+        yield f"{column}, `{METHODS[-1]}` minus `{rival}`: {'; '.join(told)}"
 
 
 def main() -> None:

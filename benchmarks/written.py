@@ -15,6 +15,21 @@ from typing import Any
 
 DATA = Path(__file__).parents[1] / "docs" / "data"
 
+FORMER = ("5c2f1f8", "65e8d4d", "7c6fdbd", "1409f73", "a6335eb", "ee1354c")
+"""The commits of rows about ``fast`` on pages that are made from rows, that came before NEW_RULE."""
+
+NEW_RULE = "1365d3d00"
+OF_FORMER_RULE = f"measured before {NEW_RULE}, when a race gave out its tests otherwise"
+
+
+def is_former(commit: str) -> bool:
+    """Whether what was measured at a commit is of the race's former rule.
+
+    >>> is_former("7c6fdbd4e"), is_former("1365d3d00")
+    (True, False)
+    """
+    return commit.startswith(FORMER)
+
 
 def write(name: str, arguments: Namespace, rows: Sequence[Mapping[str, Any]], **more: Any) -> Path:
     """Write NAME.json and NAME.csv to docs/data (or to ``arguments.out``); where the JSON is."""

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import stats
 
 from anchorscope.evaluation.stability import shared_words
+from benchmarks import written
 from benchmarks.arenas import MODELS, shortcuts
 from benchmarks.contenders import CONTENDERS, TORCH_ONLY
 
@@ -24,7 +25,10 @@ K = 20
 REFERENCE = "fast"
 RIVAL = "occlusion"
 GUESS = "surrogate"
-"""What the reference begins with; both are compared with it line by line."""
+LOOP = "surrogate, then tests"
+TO_ITS_END = "fast, to its end"
+"""The simplest rival; what the reference begins with; and the plain loop that begins with it, too: the reference is
+compared with each line by line. The last is the reference without any limit of calls."""
 
 LEVEL = 0.05
 ORACLE_OF = {"deletion": "oracle, deletion", "replacement": "oracle, replacement", "held_out": "oracle, held out"}
@@ -59,7 +63,7 @@ def read(path: Path) -> list[dict[str, str]]:
 def write(folder: Path, page: Path = PAGE) -> None:
     """Write the page from the rows in a folder."""
     by_model = {name: read(folder / f"yardsticks_{name}.csv") for name in MODELS}
-    parts = [HEAD, _made(by_model)]
+    parts = [HEAD.format(insertion=_best_in_insertion(by_model)), _made(by_model)]
     for model, title in TITLES_OF_MODELS.items():
         if by_model[model]:
             told = _facts(by_model[model]) + _accuracy(folder, model) + _settled(by_model[model])
@@ -67,7 +71,8 @@ def write(folder: Path, page: Path = PAGE) -> None:
     if by_model["planted"]:
         parts += ["## Planted shortcuts", PLANTED, _facts(by_model["planted"]), *_planted(by_model["planted"])]
     if by_model["rule"]:
-        parts += ["## Rules with a known answer", KNOWN, *_known(by_model["rule"])]
+        told = f"{_facts(by_model['rule'])} {KNOWN_HERE}"
+        parts += ["## Rules with a known answer", KNOWN, told, *_known(by_model["rule"])]
     roar = read(folder / "yardsticks_roar.csv")
     if roar:
         parts += ["## Retraining without the words (ROAR)", ROAR, _roar(roar)]
@@ -171,7 +176,8 @@ def _tables(rows: Sequence[Row]) -> Iterable[str]:
         if cells:
             yield f"### {TITLES[column]}"
             yield _by_calls(cells, 3 if column == "insertion" else 2)
-            yield from filter(None, (_versus(cells, rival) for rival in (RIVAL, GUESS)))
+            yield from filter(None, [_two_rules(rows, column)])
+            yield from filter(None, (_versus(cells, rival) for rival in (RIVAL, GUESS, LOOP)))
 
 
 def _by_calls(cells: Cells, digits: int) -> str:
@@ -199,6 +205,33 @@ def _by_calls(cells: Cells, digits: int) -> str:
         told = "; ".join(f"{method} {mean:.{digits}f}" for method, mean in own.items())
         table += f"\n\nAt their own defaults, on all documents: {told}."
     return table
+
+
+def _two_rules(rows: Sequence[Row], column: str) -> str | None:
+    """That the reference without a limit is the reference with the largest one, where their rows are of two rules."""
+    ended = {row["commit"] for row in rows if row["method"] == TO_ITS_END and row.get(column)}
+    mine = [row for row in rows if row["method"] == REFERENCE and row["calls"].isdigit()]
+    most = max((int(row["calls"]) for row in mine), default=0)
+    now = {row["commit"] for row in mine if int(row["calls"]) == most}
+    if not any(map(written.is_former, ended)) or any(map(written.is_former, now)):
+        return None
+    return (
+        f"`{TO_ITS_END}` is what `{REFERENCE}` at {most:,} calls is, under another rule (commit "
+        f"{', '.join(sorted(ended))}, {written.OF_FORMER_RULE})."
+    )
+
+
+def _best_in_insertion(by_model: Mapping[str, Sequence[Row]]) -> str:
+    """In how many columns of the tables of insertion the reference is bold."""
+    n = 0
+    bold = 0
+    for rows in (by_model[name] for name in TITLES_OF_MODELS if by_model[name]):
+        cells = figures(rows, "insertion")
+        for calls in {calls for method, calls in cells if method == REFERENCE and calls.isdigit()}:
+            means = {m: np.mean([*of.values()]) for (m, c), of in cells.items() if c == calls}
+            n += 1
+            bold += means[REFERENCE] == max(means.values())
+    return f"in insertion it is the best in {bold or 'none'} of {n} columns"
 
 
 def _place(method: str) -> int:
@@ -292,7 +325,7 @@ def _roar(rows: Sequence[Row]) -> str:
     apart = [ours - theirs for ours, theirs in zip(by_method[REFERENCE], by_method[RIVAL])]
     n_words = {method: np.mean([int(row["words"]) for row in rows if row["method"] == method]) for method in methods}
     fewest = ", ".join(f"`{method}` {n:.0f}" for method, n in n_words.items() if n < 35)
-    told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}."
+    told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}.{_former(rows)}"
     versus = f"{np.mean(apart):+.3f} ± {band(apart):.3f} (p {p_value(apart):.2g})"
     told += f" `{REFERENCE}` minus `{RIVAL}`, over tasks: {versus}."
     told += f" Words taken out: about 40; {fewest}, as both classes have the same ones." if fewest else ""
@@ -320,7 +353,7 @@ def _planting(rows: Sequence[Row]) -> Iterable[str]:
     }
     lines = [line(name, chosen) for name, chosen in sets.items()]
     lines += [line(name, [row for row in rows if fits(float(row["shift"]))]) for name, fits in strengths.items()]
-    yield f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}."
+    yield f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}.{_former(rows)}"
     yield _markdown(heads, [*lines, line("all", rows)])
 
 
@@ -347,8 +380,15 @@ def _facts(rows: Sequence[Row]) -> str:
     n_classes = len({_class(row) for row in rows})
     return (
         f"{names}: {documents} documents each, {n_classes} classes, {_n_seeds(rows)}, {len(rows):,} lists; "
-        f"commit {commits}."
+        f"commit {commits}.{_former(rows)}"
     )
+
+
+def _former(rows: Sequence[Row]) -> str:
+    """A sentence where the lists of the reference within a number of calls, or all its rows, are of the former rule."""
+    mine = [row for row in rows if row.get("method", REFERENCE) in (REFERENCE, f"{REFERENCE}, all calls")]
+    commits = sorted({row["commit"] for row in mine if written.is_former(row["commit"])})
+    return f" `{REFERENCE}`: commit {', '.join(commits)}, {written.OF_FORMER_RULE}." if commits else ""
 
 
 def _accuracy(folder: Path, model: str) -> str:
@@ -358,7 +398,7 @@ def _accuracy(folder: Path, model: str) -> str:
     if not of_model:
         return ""
     told = ", ".join(f"{task} {max(accuracies):.3f}" for task, accuracies in of_model.items())
-    return f" Their accuracy on texts that neither trained nor are explained: {told}."
+    return f" Their validation accuracy in the epoch that was chosen by it: {told}."
 
 
 def _settled(rows: Sequence[Row]) -> str:
@@ -406,13 +446,14 @@ ends early is scored as it is.
 Deletion comes last: its oracle leaves out one word at a time, which is what occlusion does, so it favours occlusion
 and `fast`. *Documents that were not explained* is deletion too, and the oracle of *replacement* also takes one word
 at a time, so they are its kin; insertion, planted words and retraining are not, and there `fast` does not lead
-everywhere. *Stability* is no quality by itself: `frequency` has most of it. *Contenders*
-(`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and is the simplest rival;
-LIME (25 samples a document) and SHAP (50) are summed with their sign, as are the values of `shapiq`; `surrogate` is a
-regression of the predictions alone; `paper` and `paper-optimised` are the paper's rule with the perturbator `corpus`,
-whose words also replace words in *replacement*; `banzhaf` and `fast` are presets. `fast` ends when it holds its lists
-for settled, `fast, all calls` does not. `banzhaf` and `paper-optimised` may name no stop words and no words of fewer
-than 5 occurrences, which the oracles and the others may: a part of their distance is that.
+everywhere: {insertion}. *Stability* is no quality by itself: `frequency` has
+most of it. *Contenders* (`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and
+is the simplest rival; LIME (25 samples a document) and SHAP (50) are summed with their sign, as are the values of
+`shapiq`; `surrogate` is a regression of the predictions alone; `paper` and `paper-optimised` are the paper's rule
+with the perturbator `corpus`, whose words also replace words in *replacement*; `banzhaf` and `fast` are presets.
+`fast` ends when it holds its lists for settled, `fast, all calls` does not. `banzhaf` and `paper-optimised` may name
+no stop words and no words of fewer than 5 occurrences, which the oracles and the others may: a part of their distance
+is that.
 
 **Bold** is the best of a column. An arrow: above (↑) or below (↓) `fast` at 5%, paired by class, after Holm's
 correction over the table; the p of a line below it is corrected over the numbers of calls. The two classes of a task
@@ -427,6 +468,10 @@ KNOWN = """\
 The share of the answer among the first words of a list (`evaluation/known_answers.py`). In *redundant* either of two
 words would do and both are always there: leaving out one at a time sees nothing, and `fast` has them only where it
 stops early, on the surrogate's word. A blank was not run."""
+
+KNOWN_HERE = """\
+LIME, SHAP and shapiq are run by their own libraries on random documents and summed, without a race: their calls are \
+not those of `--score lime`, `shap` and `shapiq` in [method.md](method.md)."""
 
 ROAR = """\
 The words of both classes' lists (made with 4,000 calls) are taken out of all texts, and a linear classifier learns

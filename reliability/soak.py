@@ -5,7 +5,7 @@ with two workers; over a model that fails in a tenth of its calls; ended early b
 command in a process of its own, kills it at a random moment and resumes it. Each result must be the one of the first
 turn. After each turn it looks at itself: resident memory, open descriptors, threads, children, files left behind.
 
-Growth is the slope of the memory over the second half of the turns, when caches are full.
+Growth is the slope of the memory over the second half of the turns, when caches are full, with its error.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from scipy.stats import linregress
+from scipy.stats import t as student
 
 from anchorscope import Explainer
 from anchorscope.asking.retry import Retry
@@ -35,7 +37,10 @@ from reliability.tables import Study, options, quantile
 from reliability.work import VARIANTS, Work, found, leftovers
 
 GROWTH_KB = 2.0
-"""Kilobytes a turn that the measurement cannot tell from nothing."""
+"""Kilobytes a turn that do not count: the rows of this study are kept, too."""
+
+STRETCHES = 8
+"""So many parts of the second half of the turns are compared."""
 
 PRESETS = ("fast", "banzhaf")
 """One a turn: a score that leaves words out, and one that fills other words in."""
@@ -160,20 +165,35 @@ def look(scratch: Path) -> dict[str, int]:
 def verdict(study: Study, n_wrong: int, n_kills: int) -> int:
     """Compare the turns, from the middle on."""
     later = study.rows[len(study.rows) // 2 :]
-    memory = np.array([row["resident_kb"] for row in later], float)
-    slope = float(np.polyfit(np.arange(len(memory)), memory, 1)[0]) if len(memory) > 2 else 0.0
+    memory = [row["resident_kb"] for row in later]
+    slope, error = growth(memory)
     grown = {
         kind: later[-1][kind] - min(row[kind] for row in study.rows[1:] or study.rows)
         for kind in ("descriptors", "threads", "files")
     }
     quiet = all(n <= 0 for n in grown.values()) if len(study.rows) > 2 else True
     return study.end(
-        reached=n_wrong == 0 and quiet and slope <= GROWTH_KB,
-        found=f"{len(study.rows)} turns, {n_kills} kills, {n_wrong} wrong results; memory {slope:+.2f} kB a turn over "
-        f"the second half (median {quantile(memory.tolist(), 0.5) / 1024:.0f} MB); "
+        reached=n_wrong == 0 and quiet and slope - error <= GROWTH_KB,
+        found=f"{len(study.rows)} turns, {n_kills} kills, {n_wrong} wrong results; memory {slope:+.1f} ± {error:.1f} "
+        f"kB a turn over the second half (median {quantile(memory, 0.5) / 1024:.0f} MB); "
         + ", ".join(f"{kind} {n:+d}" for kind, n in grown.items()),
         kilobytes_a_turn=round(slope, 3),
+        give_or_take=round(error, 3),
     )
+
+
+def growth(memory: Sequence[float]) -> tuple[float, float]:
+    """The slope of the memory, a turn, and how far off it may be (95%): a line through the medians of some stretches.
+
+    Memory stays at one of a few levels for dozens of turns, so turns are no independent measurements; stretches are
+    nearly so.
+    """
+    if len(memory) < 4 * STRETCHES:
+        return 0.0, 0.0
+    stretches = np.array_split(np.asarray(memory, float), STRETCHES)
+    middles = np.cumsum([len(stretch) for stretch in stretches])
+    line = linregress(middles, [np.median(stretch) for stretch in stretches])
+    return float(line.slope), float(line.stderr * student.ppf(0.975, STRETCHES - 2))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,14 @@ class Study:
         self.rows.append(row)
         print("  ".join(f"{name} {value}" for name, value in row.items()), flush=True)
 
+    def last_rows(self) -> list[dict[str, Any]]:
+        """The rows that the last pass has written."""
+        return list(json.loads(self._path.read_text(encoding="utf-8"))["rows"])
+
+    @property
+    def _path(self) -> Path:
+        return DATA / f"reliability_{self.name}.json"
+
     def end(self, *, reached: bool, found: str, **more: Any) -> int:
         """Print the answer, write it down, and give the exit status."""
         values = {
@@ -51,8 +59,7 @@ class Study:
         }
         if not self.quick:
             DATA.mkdir(parents=True, exist_ok=True)
-            path = DATA / f"reliability_{self.name}.json"
-            path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+            self._path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
         print(f"{'reached' if reached else 'MISSED'}: {self.question}\n  goal: {self.goal}\n  found: {found}")
         return 0 if reached else 1
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,6 +25,7 @@ from anchorscope.text.words import split
 from benchmarks import (
     calibration,
     contenders,
+    many_documents,
     peer_alibi,
     peer_anchor_exp,
     peer_own,
@@ -199,10 +202,47 @@ def test_the_page_of_the_yardsticks_is_the_one_that_its_rows_make(tmp_path: Path
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == yardsticks_page.PAGE.read_text(encoding="utf-8")
 
 
+def test_lists_of_the_former_rule_say_so() -> None:
+    """``fast`` of a commit before the rule; then of one after it, beside ``fast, to its end`` of one before."""
+    rows = yardstick_rows({"fast": 0.8})
+    assert yardsticks_page._former(rows) == "" and yardsticks_page._two_rules(rows, "replacement") is None
+    former = [{**row, "commit": "7c6fdbd4e"} for row in rows]
+    assert "commit 7c6fdbd4e, measured before 1365d3d00" in yardsticks_page._former(former)
+    ended = [{**row, "method": "fast, to its end", "calls": "own"} for row in former if row["method"] == "fast"]
+    told = yardsticks_page._two_rules([*rows, *ended], "replacement")
+    assert told is not None and "what `fast` at 500 calls is, under another rule (commit 7c6fdbd4e" in told
+    assert yardsticks_page._two_rules([*former, *ended], "replacement") is None, "one rule"
+
+
+def test_the_commits_of_the_former_rule_are_those_before_the_new_one() -> None:
+    """Of every commit that rows about ``fast`` name, where this is a checkout with its history."""
+    names = ("linear", "small", "large", "planted", "rule", "roar")
+    rows = [row for name in names for row in yardsticks_page.read(written.DATA / f"yardsticks_{name}.csv")]
+    commits = {row["commit"] for row in rows if row["method"].startswith("fast")}
+    commits |= {row["commit"] for row in yardsticks_page.read(written.DATA / "planting.csv")}
+    commits.add(json.loads((written.DATA / "known_answers.json").read_text(encoding="utf-8"))["commit"])
+
+    def git(*asked: str) -> int:
+        return subprocess.run(["git", *asked], cwd=written.DATA, capture_output=True, check=False).returncode
+
+    if git("cat-file", "-e", f"{written.NEW_RULE}^{{commit}}"):
+        pytest.skip("no history here")
+    for commit in commits:
+        before = git("merge-base", "--is-ancestor", commit, f"{written.NEW_RULE}~1") == 0
+        assert written.is_former(commit) == before, commit
+
+
 def test_a_classifier_that_never_sees_the_words_is_less_accurate() -> None:
     rows = [(f"{word} film number{i}", word) for i in range(60) for word in ("good", "bad")]
     assert retraining.accuracy_without(rows, []) == 1
     assert retraining.accuracy_without(rows, ["good", "bad"]) < 0.8
+
+
+def test_the_table_of_many_documents_is_made_of_its_rows() -> None:
+    rows = yardsticks_page.read(written.DATA / "many_documents.csv")
+    calls = [*dict.fromkeys(int(row["calls"]) for row in rows)]
+    text = (written.DATA.parent / "performance.md").read_text(encoding="utf-8")
+    assert many_documents.table(rows, calls) in text
 
 
 def test_the_page_of_calibration_is_made_of_its_rows() -> None:
@@ -228,3 +268,29 @@ def test_rows_that_miss_a_promise_are_named() -> None:
     found = calibration._outside([row]).splitlines()
     assert "t, m, v, 10: 50.0%" in found[0]
     assert found[1].endswith(": none.") and found[2].endswith(": none.")
+
+
+@pytest.mark.parametrize(
+    "stated, true, is_named",
+    [(0.011, 0.029, True), (0.03, 0.021, False), (0.18, 0.25, True), (0.104, 0.085, False), (0.014, 0.016, False)],
+    ids=["above what was asked for", "a budget that says so", "a budget that does not", "cautious", "within both"],
+)
+def test_true_regret_is_held_to_what_was_asked_for_and_to_what_is_stated(
+    stated: float, true: float, is_named: bool
+) -> None:
+    """2% were asked for, and .01 more than what is stated is too much; a run that a budget ended was not asked so."""
+    row = {"task": "t", "model": "m", "variant": "v", "documents": 10, "exact": 0.0, "covered": 0.9}
+    row |= {"membership": 0.9, "members": 0.9, "regret": stated, "true regret": true}
+    row["variant"] = "500 calls" if stated > 0.02 else "as it is"
+    assert ("t, m" in calibration._outside([row]).splitlines()[2]) == is_named
+
+
+def test_a_band_beyond_5_percent_shows_nothing() -> None:
+    """Of 0 in 60 the band ends at 6.0%, of 0 in 200 at 1.9%."""
+    rows = [{"null model": "coin", "documents": 9, "runs": n, "with a driver": 0, "drivers": 0} for n in (60, 200)]
+    assert calibration._not_shown(rows) == "Not shown to be at most 5%, as the band reaches beyond: coin, 9 (6.0%)."
+    assert calibration._not_shown(rows[1:]) == "All bands end below 5%."
+
+
+def test_a_median_of_an_even_number_is_the_mean_of_the_middle_two() -> None:
+    assert calibration._spread([17, 19, 20, 20]) == "17 to 20, 19.5 in the median, 1 of 4 below 18"

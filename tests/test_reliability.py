@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
@@ -51,6 +52,15 @@ def test_a_turn_of_the_soak_comes_to_one_result(preset: str, tmp_path: Path, mon
     texts = (work.folder / "reviews.csv").read_text(encoding="utf-8").splitlines()[1:]
     results = soak.in_this_process(texts, tmp_path / "mine", preset, turn=1)
     assert len(results) == 3 and len({soak.outcome(result) for result in results}) == 1
+
+
+def test_a_leak_is_told_from_memory_that_jumps() -> None:
+    """A few kilobytes a turn, in memory that has levels a hundred times as far apart."""
+    levels = np.repeat(np.random.default_rng(0).choice([212_000.0, 216_000.0, 218_000.0], 30), 8)
+    slope, error = soak.growth(levels)
+    assert abs(slope) <= error
+    slope, error = soak.growth(levels + 60 * np.arange(len(levels)))
+    assert slope - error > soak.GROWTH_KB and abs(slope - 60) < error
 
 
 def test_runs_that_fail_alike_are_not_the_same_result() -> None:

@@ -540,6 +540,71 @@ def test_the_verdict_on_quality_follows_the_quality(a_pass: Path) -> None:
     assert rules.masking(Summary(records.read(a_pass)))[1] == rules.UNTESTABLE, "mask-token proposes nothing"
 
 
+def test_unlike_set_ups_are_judged_by_themselves(a_pass: Path) -> None:
+    """With seed 42 the runs are made those of another model: its filter saves 30%, that of the first costs 20%."""
+    stored = copy.deepcopy(records.read(a_pass))
+    for key in [*stored]:
+        record = stored[key]
+        if "with_evidence" not in record:
+            continue
+        record["with_evidence"] = dict.fromkeys(record["terms"], 5)
+        record["made"] = {**record["made"], "perturbator": "corpus"}
+        record["seconds"] = 120.0 if key.setting == "filter" else 100.0
+        if key.seed == 42:
+            other = stored[replace(key, model="small-bert")] = stored.pop(key)
+            other["made"] = {**other["made"], "perturbator": "embedded"}
+            other["seconds"] = 70.0 if key.setting == "filter" else 100.0
+    measured, verdict = rules.filter_saves(Summary(stored))
+    assert "logistic-regression (corpus fills): saves -20% of the time" in measured
+    assert "small-bert (embedded fills): saves 30% of the time" in measured
+    assert verdict == "does not hold with logistic-regression (corpus fills), holds with small-bert (embedded fills)"
+    alike = {key: {**record, "seconds": 100.0} for key, record in stored.items() if "with_evidence" in record}
+    assert rules.filter_saves(Summary(alike))[1] == rules.FAILS, "verdicts that agree are one"
+
+
+def test_a_difference_within_the_spread_of_the_boxes_is_not_told_apart(a_pass: Path) -> None:
+    """Of two boxes tau-tilde costs .08 in one and nothing in the other: -.04 in the mean, sd .057; or .08 in both."""
+
+    def tau(costs: dict[str, float]) -> Summary:
+        def change(key: Key, record: dict) -> None:
+            record["made"]["perturbator"] = "embedded"
+            for label in record.get("terms", {}) if key.setting in ("filter", "tau-tilde", "masking") else ():
+                cost = costs[label] if key.setting == "tau-tilde" else 0.0
+                record["moments"][-1]["labels"][label]["aopc"] = 0.1 - cost
+
+        return altered(a_pass, change)
+
+    measured, verdict = rules.tau_tilde(tau({"negative": 0.08, "positive": 0.0}))
+    assert verdict == rules.NOT_TOLD and "-0.0400, sd 0.0566, -0.0800 in corona negative" in measured
+    assert rules.tau_tilde(tau({"negative": 0.08, "positive": 0.07}))[1] == rules.HOLDS
+    assert rules.tau_tilde(tau({"negative": -0.01, "positive": -0.011}))[1] == rules.FAILS
+
+
+def test_time_is_linear_in_the_bound_or_in_the_length_alone(a_pass: Path) -> None:
+    """Bounds of 100, 200, 400: documents of 80, 140, 190 characters; seconds in proportion to one or the other."""
+
+    def lasting(seconds: dict[int, float]) -> Summary:
+        def change(key: Key, record: dict) -> None:
+            bound = grid.LENGTHS.get(key.setting)
+            if bound:
+                record["characters"] = {100: 80.0, 200: 140.0, 400: 190.0}[bound]
+                record["seconds"] = seconds[bound] * record["n_documents"]
+
+        return altered(a_pass, change)
+
+    assert rules.linear_in_length(lasting({100: 1.0, 200: 2.0, 400: 4.0}))[1] == rules.HOLDS
+    measured, verdict = rules.linear_in_length(lasting({100: 0.8, 200: 1.4, 400: 1.9}))
+    assert verdict == rules.IN_PART and "more slowly than linearly" in measured
+    assert rules.linear_in_length(lasting({100: 1.0, 200: 1.0, 400: 1.0}))[1] == rules.FAILS
+
+
+def test_pairs_with_a_top_term_are_named(a_pass: Path) -> None:
+    """The model of the made data goes by "hand" and "crisis", of the paper's four."""
+    measured, _ = rules.sentences(Summary(records.read(a_pass)))
+    assert "of the 4 pairs have a word of our top ten: hand/nothing" in measured
+    assert "the others: support/back" in measured
+
+
 def test_lists_without_evidence_decide_nothing(a_pass: Path) -> None:
     """One of five words was an anchor: the others stand there in the order of the alphabet."""
 

@@ -49,7 +49,7 @@ class Budget:
 
     def calls_left(self, cost: Cost) -> float:
         """The texts that the model may still be asked about."""
-        return max(0.0, self.max_model_calls - cost.predictor_texts)
+        return max(0.0, self.max_model_calls - cost.answers)
 
     def seconds_left(self, cost: Cost) -> float:
         """The seconds that a run may still take."""
@@ -57,14 +57,14 @@ class Budget:
 
     def is_spent(self, cost: Cost) -> bool:
         """Whether it is time to end."""
-        return cost.seconds >= self.max_seconds or cost.predictor_texts >= self.max_model_calls
+        return cost.seconds >= self.max_seconds or cost.answers >= self.max_model_calls
 
 
 class Meter:
     """Counts the texts that reach a model, and lets no more through than are allowed, and none when time is up.
 
     ``tokens`` are those that a server has told, of all answers so far; ``found`` counts answers that were kept, for
-    which no text was sent.
+    which no text was sent: they are of what is allowed, too.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Meter:
 
     def allow(self, n_texts: float) -> None:
         """From now on, so many texts."""
-        self._allowed = self.sent + n_texts
+        self._allowed = self.answers + n_texts
 
     def end_in(self, seconds: float, *, cuts: bool = False) -> None:
         """From now on, texts for so long; with ``cuts`` a call that is in flight then is not waited for, either."""
@@ -100,11 +100,24 @@ class Meter:
     def pass_on(self, n_texts: int) -> None:
         """Count texts that are about to be sent; refuse them if they are too many, or too late."""
         self.check_time()
-        if self.sent + n_texts > self._allowed:
-            raise CallsSpentError(
-                f"The model may be asked about {self._allowed - self.sent:.0f} more texts, and {n_texts} are due."
-            )
+        self._check_allowed(n_texts)
         self.sent += n_texts
+
+    def find(self, n_texts: int) -> None:
+        """Count texts whose answers were kept; refuse them if they are too many."""
+        self._check_allowed(n_texts)
+        self.found += n_texts
+
+    @property
+    def answers(self) -> int:
+        """Texts that were sent, and texts whose answers were kept."""
+        return self.sent + self.found
+
+    def _check_allowed(self, n_texts: int) -> None:
+        if self.answers + n_texts > self._allowed:
+            raise CallsSpentError(
+                f"The model may be asked about {self._allowed - self.answers:.0f} more texts, and {n_texts} are due."
+            )
 
 
 MOST_TOKENS = 1 << 53

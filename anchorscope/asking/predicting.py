@@ -75,7 +75,7 @@ class Predicting:
 
     def _rows(self, documents: Sequence[Document], *, is_probe: bool) -> Rows:
         """The answers about some documents; where the model is at fault, the error names the document."""
-        left = max(0.0, self._budget.max_model_calls - self.spent.predictor_texts)
+        left = max(0.0, self._budget.max_model_calls - self.spent.answers)
         seconds = self._budget.seconds_left(self._so_far())
         texts = [document.text for document in documents]
         try:

@@ -155,7 +155,7 @@ class RetryingPredictor:
     def _due(self, texts: Sequence[str], rows: NDArray[np.float64]) -> NDArray[np.intp]:
         """The texts whose answers are not kept, by their places; the rows of the others are put into theirs."""
         found = self.kept.find(texts) if self.kept else {}
-        self.meter.found += len(found)
+        self.meter.find(len(found))
         for place, row in found.items():
             rows[place] = row
         return np.array([place for place in range(len(texts)) if place not in found], np.intp)

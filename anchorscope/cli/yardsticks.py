@@ -206,7 +206,7 @@ def _cost(
 
 
 def _again_costs(one: KeptRun) -> int:
-    return one.result.cost.predictor_texts
+    return one.result.cost.answers
 
 
 def _budget(one: KeptRun) -> Budget:
@@ -214,7 +214,7 @@ def _budget(one: KeptRun) -> Budget:
     usable = int(one.result.documents["usable"])
     if len(one.texts) < usable:
         return Budget(max_model_calls=ceil(len(one.texts) / PREDICTIONS_SHARE))
-    return Budget() if one.result.finished else Budget(max_model_calls=one.result.cost.predictor_texts)
+    return Budget() if one.result.finished else Budget(max_model_calls=one.result.cost.answers)
 
 
 def _run_again(one: KeptRun, predictor: Predictor, folder: Path, given: Mapping[str, Any], seed: int) -> None:

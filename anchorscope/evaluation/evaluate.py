@@ -139,7 +139,7 @@ class _Part:
         texts.sort(key=lambda text: blake2b(f"{seed} {text}".encode("utf-8", "surrogatepass"), digest_size=8).digest())
         total = sum(len(self.run.texts_of(label)) for label in self.run.result.explanations)
         # The model was asked once about every document to see that it is the run's.
-        allowed = (self.run.result.cost.predictor_texts - len(self.run.texts)) * len(texts) / max(1, total)
+        allowed = (self.run.result.cost.answers - len(self.run.texts)) * len(texts) / max(1, total)
         row = self.run.predictor.labels.index(self.label)
         occurrences = self.run.tally.occurrences[row]
         number = {word: i for i, word in enumerate(self.run.candidates)}

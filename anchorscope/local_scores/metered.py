@@ -91,16 +91,16 @@ class MeteredScore:
         parts = []
         total = Cost()
         start, size = 0, 1
-        while start < len(units) and total.predictor_texts < max_calls:
+        while start < len(units) and total.answers < max_calls:
             group = units[start : start + size]
-            found, cost = self._metered(group, max_calls - total.predictor_texts)
+            found, cost = self._metered(group, max_calls - total.answers)
             total += cost
             if len(found) < sum(map(len, group)):
                 break
             parts.append(found)
             start += len(group)
-            a_unit = max(1.0, total.predictor_texts / start)
-            size = max(1, int((max_calls - total.predictor_texts) / (GROUPS * a_unit)))
+            a_unit = max(1.0, total.answers / start)
+            size = max(1, int((max_calls - total.answers) / (GROUPS * a_unit)))
         return Measurements.join(parts), total
 
 

@@ -9,10 +9,13 @@ aggregations are asked for, which needs no further model call.
 
 from __future__ import annotations
 
+import os
 import platform
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,7 +32,7 @@ from anchorscope.reproduction.replay import Replay
 from anchorscope.run import Run
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import Tally, ranking
-from anchorscope.settings import Settings
+from anchorscope.settings import Settings, score_perturbs
 from anchorscope.text.read import read_texts
 from anchorscope.types import Perturbator, Predictor, Snapshot
 
@@ -119,7 +122,7 @@ def real(subject: Subject, settings: Settings, budget: Budget) -> dict[str, Any]
     run = Run(
         read_texts(subject.texts),
         subject.asked,
-        subject.perturbator,
+        subject.perturbator if score_perturbs(settings) else None,
         settings,
         budget=budget,
         training_texts=subject.training,
@@ -160,7 +163,18 @@ def _record(shown: Sequence[Snapshot], subject: Subject, settings: Settings) -> 
         "terms": {label: [term.term for term in last[label].terms] for label in labels},
         "with_evidence": {label: sum(term.driver for term in last[label].terms) for label in labels},
         "machine": {"processor": platform.processor() or platform.machine(), "python": platform.python_version()},
+        "commit": _commit(),
     }
+
+
+@cache
+def _commit() -> str:
+    """The commit of the checkout that this is, or that BENCHMARK_COMMIT names for a copy that is none; else empty."""
+    root = Path(__file__).parents[2]
+    if "BENCHMARK_COMMIT" in os.environ or not (root / ".git").exists():
+        return os.environ.get("BENCHMARK_COMMIT", "")
+    asked = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(asked, capture_output=True, text=True, cwd=root, check=False).stdout.strip()
 
 
 def _moments(shown: Sequence[Snapshot]) -> list[Moment]:

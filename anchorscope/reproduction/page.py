@@ -109,6 +109,7 @@ def page(
         "it asks for at what one of each took when they were drawn (processor time on a CPU, the clock's on a GPU that "
         "several processes share).\n",
         _times(summary),
+        _of_fast(summary),
         _serial(summary, serial),
         _rounds(summary),
         "The reference's own figures, in minutes (eight A40 GPUs, five seeds):\n",
@@ -117,8 +118,10 @@ def page(
         "AOPC^20 at the end of a run, mean over seeds (all figures: "
         f"[{name}_settings.csv](data/{name}_settings.csv)).\n",
         _quality(summary),
+        _of_fast(summary),
         "## Top terms\n",
         "Stop words left out (but by `fast`), first seed.\n",
+        _of_fast(summary),
         _table(["task", "model", "label", "setting", "terms"], summary.top_rows()),
         "## Side by side\n",
         "Without the stop-word filter, first seed.\n",
@@ -234,6 +237,17 @@ def _times(summary: Summary) -> str:
                 shown = {s: f"{found.mean():.1f}" if len(found) else "–" for s, found in seconds.items()}
                 rows.append({"task, model": f"{task}, {model}", **shown})
     return _table(["task, model", *TIMED], rows)
+
+
+def _of_fast(summary: Summary) -> str:
+    """At which commits this project's own default was run: it moves with the project."""
+    commits = {record.get("commit", "") for key, record in summary.records.items() if key.setting == "fast"}
+    told = [f"commit {commit[:9]}" for commit in sorted(commits - {""})] + [NO_COMMIT] * ("" in commits)
+    return f"*fast*: {', '.join(told)}.\n" if told else ""
+
+
+NO_COMMIT = "the records name no commit; measured before 1365d3d00, when a race gave out its tests otherwise"
+"""Records name their commit since then."""
 
 
 def _serial(summary: Summary, serial: Mapping[Key, Record]) -> str:

@@ -9,15 +9,14 @@ o_d is what is expected of it beforehand (``surrogate.py``; 0 where nothing is),
 noise is that of measuring, with variance v_d. The y of a word have a mean mu and a variance of their own. The prior
 of both is pooled over the words, so a word with few tests is taken to be like the others:
 
-    mu         a mixture of normal distributions around one centre, its components from words that differ little to
-               words that differ a lot, each with twice the standard deviation of the one before
+    mu         a mixture of normal distributions: one around a centre, of words that differ little, and on either side
+               of it others, of words that differ more; words of a label's documents say more for it than against it,
+               so each side has shares of its own
     variance   scaled inverse chi-squared; the pooled one of its component counts as much as PRIOR_TESTS tests
     total      = sum of e over the tested + sum of o over the others + (N - n) mu + sqrt(N - n) scatter + noise
 
 The centre is the median of the words' means; the shares of the components and the pooled variances are those under
 which the words are likeliest (EM).
-With two components alone, ordinary words and drivers, the words in between are pulled to either side, and intervals of
-the best words cover 86% instead of 90%.
 
 Two parts of the uncertainty behave differently: what the untested documents bring is certain once n = N, the noise of
 measuring is not. With the variance s^2 between measured values (noise included) and V the sum of the v_d, the variance
@@ -43,7 +42,7 @@ Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 
 N_DRAWS = 400
-PRIOR_TESTS = 4.0
+PRIOR_TESTS = 6.0
 FLOOR = 1e-9
 
 NORMALITY = 0.25
@@ -53,12 +52,14 @@ others will."""
 PRIOR_WORDS = 1000
 """The prior is fitted to at most so many words: the most frequent ones, as those tested most are no random choice."""
 
-# A grid of normal distributions around one centre with fitted shares is adaptive shrinkage (Stephens 2017, "False
-# discovery rates: a new deal").
-DEVIATIONS: Floats = np.exp2(np.arange(-1.0, 3.0))
-"""The standard deviation of the means in each component, in standard deviations of what one document brings. None is
-smaller than a half: where most tests bring nothing, the tested words seem to be all alike, and intervals would cover
-63% instead of 90%."""
+# A grid of normal distributions with fitted shares is adaptive shrinkage (Stephens 2017, "False discovery rates: a new
+# deal"); components on either side let the mixture lean to one of them.
+LOCATIONS: Floats = np.array([0.0, -1.0, 1.0, -3.0, 3.0])
+"""Where the means of each component lie, from the centre, in standard deviations of what one document brings."""
+
+DEVIATIONS: Floats = np.array([0.5, 1.0, 1.0, 3.0, 3.0])
+"""Their standard deviation in each component, in the same unit. None is smaller than a half: where most tests bring
+nothing, the tested words seem to be all alike, and intervals would be too short."""
 
 PSEUDO_WORDS = 0.5
 """The words that each component has before any is looked at."""
@@ -141,10 +142,11 @@ class Sums:
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
     """What a document brings beyond what is expected, over all words: the centre of the words' means, and, each
-    (components,), how much the means differ (a variance), the share of the component, and the variance within a
-    word."""
+    (components,), where the means lie, how much they differ (a variance), the share of the component, and the variance
+    within a word."""
 
     centre: float
+    location: Floats
     spread: Floats
     share: Floats
     within: Floats
@@ -171,15 +173,17 @@ def pooled_prior(sums: Sums) -> Prior:
     seen = np.flatnonzero(sums.tested > 1)
     if len(seen) < 3:
         variance = np.full(1, UNTESTED_SCALE**2)
-        return Prior(0.0, variance, np.ones(1), variance)
+        return Prior(0.0, np.zeros(1), variance, np.ones(1), variance)
     # The most frequent words with two tests at least; where equally frequent, the first of them.
     known = sums.of(seen[np.lexsort((seen, -sums.documents[seen]))][:PRIOR_WORDS])
     # The pooled variance: all squared distances over all degrees of freedom, a word giving one of them up for its mean.
     within = max(float(known.scatter.sum() / (known.tested - 1).sum()), FLOOR)
-    # To begin with all components are alike but for their width; then each fit sorts the words anew. The centre stays
-    # the median: the words that are tested most are those that do most, and would draw a mean towards them.
+    # To begin with all components have as many words; then each fit sorts the words anew. The centre stays the median:
+    # the words that are tested most are those that do most, and would draw a mean towards them.
     n = len(DEVIATIONS)
-    prior = Prior(float(np.median(known.means)), within * DEVIATIONS**2, np.full(n, 1 / n), np.full(n, within))
+    centre = float(np.median(known.means))
+    location = centre + np.sqrt(within) * LOCATIONS
+    prior = Prior(centre, location, within * DEVIATIONS**2, np.full(n, 1 / n), np.full(n, within))
     for _ in range(FITS):
         prior = _fitted(prior, known, within)
     return prior
@@ -203,6 +207,7 @@ def _fitted(prior: Prior, known: Sums, within: float) -> Prior:
     freedom = components.T @ (known.tested - 1)
     return Prior(
         centre=prior.centre,
+        location=prior.location,
         spread=prior.spread,
         share=share,
         within=(components.T @ known.scatter + PRIOR_TESTS * within) / (freedom + PRIOR_TESTS),
@@ -229,7 +234,7 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     # Conjugate normal: precisions add up, and the mean is the mean of both weighted by them (Gelman et al., Bayesian
     # Data Analysis, 2.5). What a word's tests say has the variance of one test over their number.
     precision = 1 / spread + sums.tested / variance
-    mean = (prior.centre / spread + sums.total / sums.scale / variance) / precision * sums.scale
+    mean = (prior.location[component] / spread + sums.total / sums.scale / variance) / precision * sums.scale
     # Variances go with the square of the units.
     variance *= sums.scale**2
     precision /= sums.scale**2
@@ -301,7 +306,7 @@ def all_totals(sums: Sums, prior: Prior) -> MixtureTotals:
     # As in ``draw_totals``, but with the variance of each component at its mean instead of drawn: no draw is made.
     precision = 1 / spread + sums.tested[:, None] / variances
     scale = sums.scale[:, None]
-    mu = (prior.centre / spread + (sums.total / sums.scale)[:, None] / variances) / precision * scale
+    mu = (prior.location / spread + (sums.total / sums.scale)[:, None] / variances) / precision * scale
     # (words, components) from here on: how uncertain the mean is, and how much documents differ about it.
     of_mu = scale**2 / precision
     within = scale**2 * variances
@@ -322,11 +327,11 @@ def _components(sums: Sums, prior: Prior) -> Floats:
 
 def _likelihood(sums: Sums, prior: Prior) -> Floats:
     """How likely mean and scatter of each word are under each component, (words, components), up to a factor a word."""
-    # The mean of a word's tests is off from the centre by how words differ and by how its tests do.
+    # The mean of a word's tests is off from that of its component by how words differ and by how its tests do.
     wide = prior.spread + _variance_of_mean(sums, prior)
     # Minus twice the logarithms: of the mean a normal distribution, of the scatter what is left when its variance is
     # averaged out.
-    of_mean = np.log(wide) + (sums.means - prior.centre)[:, None] ** 2 / wide
+    of_mean = np.log(wide) + (sums.means[:, None] - prior.location) ** 2 / wide
     pooled = PRIOR_TESTS * prior.within
     # Marginal likelihood of the scatter: the inverse chi-squared prior is conjugate, so the variance integrates out.
     freedom = _freedom(sums)[:, None]

@@ -244,6 +244,12 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         return Cost(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
+    @property
+    def answers(self) -> int:
+        """Answers of the model, asked for now or known from before: what a budget counts, so that a run comes to the
+        same end whatever is known."""
+        return self.predictor_texts + self.kept_answers
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Term:

@@ -258,14 +258,16 @@ def test_it_travels_to_workers(folder: Path) -> None:
     assert len(pickle.loads(pickle.dumps(answers)).find(["great"])) == 1
 
 
-def test_a_second_run_costs_no_call_and_ends_alike() -> None:
-    """A budget of 30 texts, which are fewer than the documents' tests, is not touched."""
-    settings = {"aggregation": "total", "score": "occlusion"}
-    first = make_run(TEXTS, model=asking(Paid()), **settings)
+@pytest.mark.parametrize("calls", [30, 60, 10_000])
+def test_a_second_run_costs_no_call_and_ends_alike(calls: int) -> None:
+    """Within a budget, too: what is known from before counts for it, so it buys the same tests."""
+    settings = {"aggregation": "total", "score": "occlusion", "strategy": "race"}
+    first = make_run(TEXTS, model=asking(Paid()), budget=Budget(max_model_calls=calls), **settings)
     list(first.snapshots())
-    second = make_run(TEXTS, model=asking(model := Paid()), budget=Budget(max_model_calls=30), **settings)
+    second = make_run(TEXTS, model=asking(model := Paid()), budget=Budget(max_model_calls=calls), **settings)
     list(second.snapshots())
     assert outcome(second) == outcome(first) and model.asked == []
+    assert first.result().cost.answers == second.result().cost.answers <= calls
     asked = first.result().cost.predictor_texts
     assert second.result().cost.predictor_texts == 0 < asked <= second.result().cost.kept_answers
 
@@ -279,7 +281,7 @@ def test_answers_that_were_kept_are_counted_wherever_they_are_found(workers: int
         run = make_run(TEXTS, model=asking(Paid()), workers=workers, **settings)
         list(run.snapshots())
         costs.append(run.result().cost)
-    first, second = (cost.predictor_texts + cost.kept_answers for cost in costs)
+    first, second = (cost.answers for cost in costs)
     assert first == second == costs[1].kept_answers
 
 
