@@ -46,6 +46,8 @@ CASES: dict[str, dict[str, Any]] = {
     "race gain blind mask-token": {**GRADED, "fill": "blind", "round_size": 8, "perturbator": "mask-token"},
     "race gain blind embedded": {**GRADED, "fill": "blind", "round_size": 8, "perturbator": "embedded"},
     "race gain one label": {**GRADED, "fill": "blind", "round_size": 8, "only": ["yes"]},
+    "race occlusion": {"perturbator": "none", "round_size": 8},
+    "race occlusion no surrogate": {"perturbator": "none", "surrogate": False, "round_size": 8, "seed": 5},
     "race pr": {**COUNTED, "aggregation": "pr", "fill": "bank", "round_size": 8},
     "race sq sprt": {**COUNTED, "aggregation": "sq", "test": "sprt", "fill": "bank", "round_size": 8},
     "race av drop lift": {**COUNTED, "aggregation": "av", "robust": "drop", "lift": 0.2, "fill": "one-pass"},
@@ -63,6 +65,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 PERTURBATORS = {
+    "none": lambda: None,
     "corpus": lambda: CorpusPerturbator(top_n=12),
     "mask-token": MaskTokenPerturbator,
     "embedded": lambda: EmbeddedPerturbator(top_n=12),
@@ -97,7 +100,7 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
             "terms": [
                 [
                     *(t.term, rounded(t.score), *map(rounded, t.interval), rounded(t.membership)),
-                    *(t.anchors, t.tested - t.anchors, t.skipped, t.occurrences),
+                    *(t.anchors, t.tested - (t.anchors or 0), t.skipped, t.occurrences),
                 ]
                 for t in sorted(e.terms, key=lambda t: -t.score)
             ],
