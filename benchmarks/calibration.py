@@ -355,7 +355,8 @@ def page(path: Path) -> str:
         "interval. Of the others, 90% intervals are to *cover* the known total in 85 to 95%. Memberships are to be "
         f"right within .05; *members* are the shown words no worse than the one with the {K}th greatest known total. "
         "*True regret* is what the shown list lacks of the best one. Under *banzhaf* (words taken out, candidates of "
-        f"any frequency) measuring has noise, and the known totals are the means of {NOISY_REPEATS} measurements.",
+        f"any frequency) measuring has noise, and the known totals are the means of {NOISY_REPEATS} measurements. "
+        + written.NOT_LEANING,
         _table(by_itself, names),
         _outside(by_itself),
         "A run that `--max-model-calls` ends knows less than it may think: many of its words have a test or two, and "

@@ -21,6 +21,9 @@ FORMER = ("5c2f1f8", "65e8d4d", "7c6fdbd", "1409f73", "a6335eb", "ee1354c")
 NEW_RULE = "1365d3d00"
 OF_FORMER_RULE = f"measured before {NEW_RULE}, when a race gave out its tests otherwise"
 
+LEANING = "405f38f"
+NOT_LEANING = f"Rows of commits before {LEANING} are of a race whose prior did not lean ([method.md](method.md))."
+
 
 def is_former(commit: str) -> bool:
     """Whether what was measured at a commit is of the race's former rule.

@@ -426,7 +426,8 @@ def _n_seeds(rows: Sequence[Row]) -> str:
 def _made(by_model: Mapping[str, Sequence[Row]]) -> str:
     told = ", ".join(f"`docs/data/yardsticks_{name}.csv`" for name, rows in by_model.items() if rows)
     told += ", `docs/data/yardsticks_roar.csv`, `docs/data/planting.csv`"
-    return f"Rows: {told}. `make yardsticks DATA=FOLDER` makes those that are missing, and this page."
+    told += ". `make yardsticks DATA=FOLDER` makes those that are missing, and this page."
+    return f"Rows: {told} {written.NOT_LEANING}"
 
 
 def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
