@@ -79,6 +79,7 @@ def make_model_files(folder: Path) -> None:
     weights = b"\x02" + bytes(7) + b"{}"
     for name, option in (
         ("layers_hf", {"num_hidden_layers": 10**5}),
+        ("labels_hf", {"num_labels": 10**9}),
         ("other_hf", {"configuration_files": ["x.json"]}),
     ):
         _write(folder, f"{name}/config.json", json.dumps({"model_type": "bert", **option}).encode())
@@ -273,6 +274,7 @@ def of_models() -> dict[str, Case]:
         "deep_onnx/model.onnx",
         "long_onnx/model.onnx",
         "layers_hf",
+        "labels_hf",
         "other_hf",
         "good.csv",
         "",
