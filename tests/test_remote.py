@@ -237,6 +237,36 @@ def test_a_language_model_that_does_not_classify(labels: Any, said: Any, told: s
         predictor.predict(["great"])
 
 
+def chat(*choices: dict[str, Any]) -> Callable[[bytes], Answer]:
+    return saying(200, json.dumps({"choices": choices}).encode())
+
+
+def top(*tokens: tuple[str, Any]) -> dict[str, Any]:
+    listed = [{"token": token, "logprob": logprob} for token, logprob in tokens]
+    return {"message": {"content": "?"}, "logprobs": {"content": [{"top_logprobs": listed}]}}
+
+
+@pytest.mark.parametrize("logprob", [float("nan"), float("inf"), 5, 0.1, "-0.1", True, None])
+def test_a_log_probability_is_no_other_number(logprob: Any, serve: Serve) -> None:
+    predictor = remote(serve(respond=chat(top(("yes", logprob), ("no", -0.7)))), "openai", labels=("no", "yes"))
+    with pytest.raises(ModelError, match=r"gives 'yes' the log-probability .*expected a number of at most 0"):
+        predictor.predict(["great"])
+
+
+def test_a_token_that_is_listed_twice_counts_twice(serve: Serve) -> None:
+    """0.25 and 0.5 of 0.25 + 0.5 + 0.25."""
+    tokens = top(("no", np.log(0.25)), ("no", np.log(0.5)), ("yes", np.log(0.25)), ("Yes", -float("inf")))
+    predictor = remote(serve(respond=chat(tokens)), "openai", labels=("no", "yes"))
+    assert predictor.predict(["great"]).round(6).tolist() == [[0.75, 0.25]]
+
+
+@pytest.mark.parametrize(("labels", "said", "expected"), [("1 10", "10", [0, 1]), ("10 1", "1.", [0, 1])])
+def test_a_vote_is_for_the_longest_label_that_fits(labels: str, said: str, expected: list[int], serve: Serve) -> None:
+    respond = chat(*[{"message": {"content": said}}] * 4)
+    predictor = remote(serve(respond=respond), "openai", labels=tuple(labels.split()), votes=4)
+    assert predictor.predict(["great"]).tolist() == [expected]
+
+
 def test_a_wrong_key_is_said_and_not_shown(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stand-in repeats the key that it is sent, as some servers do."""
     monkeypatch.setenv("MY_KEY", "very-secret")

@@ -72,7 +72,9 @@ class Key:
             text = text.replace(written, MASK)
         read = text
         for _ in range(DEEP if self._value else 0):
-            read = WRITTEN.sub(_character, read)
+            read, n_read = WRITTEN.subn(_character, read)
+            if not n_read:
+                break
             if self._value in read:
                 return read.replace(self._value, MASK)
         return text
