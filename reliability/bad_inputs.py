@@ -243,7 +243,15 @@ BAD_MODELS = (
     *("one_row_less", "three_columns", "ragged", "other_names", "cancelled", "own_error", "generator_exit", "exits"),
     *("forks_and_exits", "turning", "a_number", "ends_when_read", "long_winded", "mute", "told_no_number"),
 )
-WITH_LABELS = ("half_a_character", "one_label", "same_labels", "a_class", "raising_labels", "fewer_than_none")
+WITH_LABELS = (
+    "half_a_character",
+    "one_label",
+    "same_labels",
+    "a_class",
+    "raising_labels",
+    "fewer_than_none",
+    "reads_files",
+)
 
 
 def of_models() -> dict[str, Case]:

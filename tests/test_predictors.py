@@ -492,6 +492,18 @@ class TestScikit:
         )
         assert np.array_equal(predictor.predict(TEXTS), model.predict_proba(TEXTS))
 
+    @pytest.mark.parametrize("read", ["filename", "file"])
+    @pytest.mark.parametrize("depth", [0, 1])
+    def test_a_vectoriser_that_opens_what_a_text_names_is_refused(self, depth: int, read: str) -> None:
+        from sklearn.pipeline import make_pipeline, make_union
+
+        model = text_pipeline()
+        model[0].input = read
+        if depth:
+            model = make_pipeline(make_union(model[0]), model[-1])
+        with pytest.raises(ModelFileError, match=rf"reads files that the texts name \(input='{read}'\)"):
+            as_predictor(model)
+
     def test_margins_stand_for_probabilities_and_that_is_told(self, caplog: pytest.LogCaptureFixture) -> None:
         """Two labels: 1 / (1 + exp(-margin)) for the second."""
         from sklearn.svm import LinearSVC
