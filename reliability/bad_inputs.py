@@ -79,6 +79,7 @@ def make_model_files(folder: Path) -> None:
     weights = b"\x02" + bytes(7) + b"{}"
     for name, option in (
         ("layers_hf", {"num_hidden_layers": 10**5}),
+        ("labels_hf", {"num_labels": 10**9}),
         ("other_hf", {"configuration_files": ["x.json"]}),
     ):
         _write(folder, f"{name}/config.json", json.dumps({"model_type": "bert", **option}).encode())
@@ -242,7 +243,15 @@ BAD_MODELS = (
     *("one_row_less", "three_columns", "ragged", "other_names", "cancelled", "own_error", "generator_exit", "exits"),
     *("forks_and_exits", "turning", "a_number", "ends_when_read", "long_winded", "mute", "told_no_number"),
 )
-WITH_LABELS = ("half_a_character", "one_label", "same_labels", "a_class", "raising_labels", "fewer_than_none")
+WITH_LABELS = (
+    "half_a_character",
+    "one_label",
+    "same_labels",
+    "a_class",
+    "raising_labels",
+    "fewer_than_none",
+    "reads_files",
+)
 
 
 def of_models() -> dict[str, Case]:
@@ -273,6 +282,7 @@ def of_models() -> dict[str, Case]:
         "deep_onnx/model.onnx",
         "long_onnx/model.onnx",
         "layers_hf",
+        "labels_hf",
         "other_hf",
         "good.csv",
         "",

@@ -118,6 +118,15 @@ class FewerThanNone:
         return np.array(keywords(texts))
 
 
+class ReadsFiles(Estimator):
+    """A classifier that opens the file which a text names."""
+
+    input = "filename"
+
+    def build_analyzer(self) -> Any:
+        """As vectorisers have it."""
+
+
 no_axis = answering(lambda n: np.array(0.5))
 one_axis = answering(lambda n: np.full(n, 0.5))
 three_axes = answering(lambda n: np.zeros((n, 2, 1)))
@@ -142,6 +151,7 @@ raising_labels = RaisingLabels()
 fewer_than_none = FewerThanNone()
 turning = Turning()
 half_a_character = Estimator(["good\ud800", "bad"])
+reads_files = ReadsFiles(["bad", "good"])
 one_label = Estimator(["good"])
 same_labels = Estimator(["good", "good"])
 cannot_travel = Estimator(["bad", "good"], lock=Lock())

@@ -492,6 +492,18 @@ class TestScikit:
         )
         assert np.array_equal(predictor.predict(TEXTS), model.predict_proba(TEXTS))
 
+    @pytest.mark.parametrize("read", ["filename", "file"])
+    @pytest.mark.parametrize("depth", [0, 1])
+    def test_a_vectoriser_that_opens_what_a_text_names_is_refused(self, depth: int, read: str) -> None:
+        from sklearn.pipeline import make_pipeline, make_union
+
+        model = text_pipeline()
+        model[0].input = read
+        if depth:
+            model = make_pipeline(make_union(model[0]), model[-1])
+        with pytest.raises(ModelFileError, match=rf"reads files that the texts name \(input='{read}'\)"):
+            as_predictor(model)
+
     def test_margins_stand_for_probabilities_and_that_is_told(self, caplog: pytest.LogCaptureFixture) -> None:
         """Two labels: 1 / (1 + exp(-margin)) for the second."""
         from sklearn.svm import LinearSVC
@@ -913,12 +925,13 @@ class TestHuggingFace:
         tokenizer.pad_token = None
         assert np.allclose(HuggingFacePredictor(model, tokenizer).predict(TEXTS), expected, atol=1e-6)
 
-    @pytest.mark.parametrize("kind", ["regression"])
-    def test_other_problems_are_refused(self, kind: str) -> None:
-        model, tokenizer = tiny_bert(problem_type=kind)
-        with pytest.raises(
-            InputError, match=f"model for {kind.replace('_', ' ')}; expected one that gives texts labels"
-        ):
+    @pytest.mark.parametrize(
+        ("kind", "told"), [("regression", "regression"), (["x"], r"\['x'\]"), (["x" * 999], ".*…")]
+    )
+    def test_other_problems_are_refused(self, kind: Any, told: str) -> None:
+        model, tokenizer = tiny_bert()
+        model.config.problem_type = kind
+        with pytest.raises(InputError, match=f"model for {told}; expected one that gives texts labels"):
             HuggingFacePredictor(model, tokenizer)
 
     def test_pickled_weights_are_refused_unread(self, bert_folder: Path, tmp_path: Path) -> None:
@@ -958,6 +971,23 @@ class TestHuggingFace:
         tiny_bert()[0].save_pretrained(tmp_path)
         with pytest.raises(ModelFileError, match="holds no tokenizer"):
             load_predictor(str(tmp_path))
+
+    @pytest.mark.parametrize("kind", ["T5Tokenizer", "DebertaV2Tokenizer", "MBartTokenizer", "SplinterTokenizer"])
+    @pytest.mark.parametrize("beside", [None, "merges.txt"])
+    def test_nor_is_one_of_a_class_that_begins_with_some_pieces(
+        self, beside: str | None, kind: str, tmp_path: Path
+    ) -> None:
+        tiny_bert()[0].save_pretrained(tmp_path)
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
+        if beside:
+            (tmp_path / beside).write_text("#version: 0.2\n")
+        with pytest.raises(ModelFileError, match="holds no tokenizer"):
+            load_predictor(str(tmp_path))
+
+    def test_a_tokenizer_of_characters_needs_no_vocabulary(self, tmp_path: Path) -> None:
+        tiny_bert(vocab_size=300)[0].save_pretrained(tmp_path)
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "ByT5Tokenizer"}))
+        assert list(load_predictor(str(tmp_path)).labels) == LABELS
 
     def test_folders_of_something_else(self, tmp_path: Path) -> None:
         with pytest.raises(ModelFileError, match=r"has no config.json"):

@@ -237,6 +237,36 @@ def test_a_language_model_that_does_not_classify(labels: Any, said: Any, told: s
         predictor.predict(["great"])
 
 
+def chat(*choices: dict[str, Any]) -> Callable[[bytes], Answer]:
+    return saying(200, json.dumps({"choices": choices}).encode())
+
+
+def top(*tokens: tuple[str, Any]) -> dict[str, Any]:
+    listed = [{"token": token, "logprob": logprob} for token, logprob in tokens]
+    return {"message": {"content": "?"}, "logprobs": {"content": [{"top_logprobs": listed}]}}
+
+
+@pytest.mark.parametrize("logprob", [float("nan"), float("inf"), 5, 0.1, "-0.1", True, None])
+def test_a_log_probability_is_no_other_number(logprob: Any, serve: Serve) -> None:
+    predictor = remote(serve(respond=chat(top(("yes", logprob), ("no", -0.7)))), "openai", labels=("no", "yes"))
+    with pytest.raises(ModelError, match=r"gives 'yes' the log-probability .*expected a number of at most 0"):
+        predictor.predict(["great"])
+
+
+def test_a_token_that_is_listed_twice_counts_twice(serve: Serve) -> None:
+    """0.25 and 0.5 of 0.25 + 0.5 + 0.25."""
+    tokens = top(("no", np.log(0.25)), ("no", np.log(0.5)), ("yes", np.log(0.25)), ("Yes", -float("inf")))
+    predictor = remote(serve(respond=chat(tokens)), "openai", labels=("no", "yes"))
+    assert predictor.predict(["great"]).round(6).tolist() == [[0.75, 0.25]]
+
+
+@pytest.mark.parametrize(("labels", "said", "expected"), [("1 10", "10", [0, 1]), ("10 1", "1.", [0, 1])])
+def test_a_vote_is_for_the_longest_label_that_fits(labels: str, said: str, expected: list[int], serve: Serve) -> None:
+    respond = chat(*[{"message": {"content": said}}] * 4)
+    predictor = remote(serve(respond=respond), "openai", labels=tuple(labels.split()), votes=4)
+    assert predictor.predict(["great"]).tolist() == [expected]
+
+
 def test_a_wrong_key_is_said_and_not_shown(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stand-in repeats the key that it is sent, as some servers do."""
     monkeypatch.setenv("MY_KEY", "very-secret")
@@ -271,7 +301,10 @@ def test_half_a_key_is_masked_too(shift: int, serve: Serve, monkeypatch: pytest.
     assert "ve" not in str(found.value).partition(": ")[2].partition(";")[0]
 
 
-@pytest.mark.parametrize(("key", "written"), [("very-secret", "very-secret"), ("a/very secret", "a%2Fvery%20secret")])
+@pytest.mark.parametrize(
+    ("key", "written"),
+    [("very-secret", "very-secret"), ("a/very secret", "a%2Fvery%20secret"), ("very-secret", "%76er%2579-secret")],
+)
 def test_a_redirect_that_repeats_the_key(key: str, written: str, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANCHORSCOPE_KEY", key)
     server = serve(respond=saying(302, b"", location=f"https://elsewhere/?k={written}{'A' * 60_000}"))
@@ -285,6 +318,49 @@ def test_a_label_that_repeats_the_key_does_not_hold_it(serve: Serve, monkeypatch
     monkeypatch.setenv("ANCHORSCOPE_KEY", "very-secret")
     server = serve(respond=saying(200, b'{"no": 0.5, "very-secret": 0.5}'))
     assert remote(server, labels=None).labels == ("no", "***")
+
+
+KEY = "very-secret"
+ESCAPED = "".join(f"\\u{ord(character):04x}" for character in KEY)
+LABELLED = '{"no": 0.5, "%s": 0.5}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (LABELLED % ESCAPED).encode(),
+        (LABELLED % r"\u0076ery-secret").encode(),
+        (LABELLED % "%76ery-secret").encode(),
+        (LABELLED % KEY).encode("utf-16"),
+        (LABELLED % KEY).encode("utf-32-le"),
+        (LABELLED % "a").replace("a", r"\u0076\u0065ry&#45;secret").encode(),
+    ],
+)
+def test_nor_does_one_that_spells_it_otherwise(body: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANCHORSCOPE_KEY", KEY)
+    assert remote(serve(respond=saying(200, body)), labels=None).labels == ("no", "***")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'{{"detail": "{ESCAPED}"}}'.encode(),
+        KEY.encode("utf-16"),
+        KEY.encode("utf-32"),
+        b"error: " + KEY.encode("utf-16-le"),
+    ],
+)
+def test_a_quoted_answer_does_not_spell_the_key(body: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANCHORSCOPE_KEY", KEY)
+    with pytest.raises(ModelError, match=r"refuses the request \(400\): .*\*\*\*"):
+        remote(serve(respond=saying(400, body))).predict(["great"])
+
+
+def test_nor_does_the_name_of_a_packing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANCHORSCOPE_KEY", KEY)
+    server = serve(respond=saying(200, b"{}", **{"content-encoding": "x" * 35 + KEY}))
+    with pytest.raises(ModelError, match=r"is packed as 'x+\*\*\*'"):
+        remote(server).predict(["great"])
 
 
 @pytest.mark.parametrize("wait", ["1000000", "inf"])

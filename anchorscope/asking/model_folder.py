@@ -1,9 +1,9 @@
 """A Hugging Face folder on this machine, read with distrust: no network, no code of its own, no pickles.
 
 Configuration, tokenizer and safetensors are read. A folder without them is refused before anything is loaded, and so is
-one with links or pipes in it, with options that lead to code or other files, or with more layers than weights: to build
-these would take for ever. What transformers would make up with no more than a log message is named, for the reader to
-refuse.
+one with links or pipes in it, with options that lead to code or other files, or with more layers or labels than
+weights: to build these would take for ever. What transformers would make up with no more than a log message is named,
+for the reader to refuse; a vocabulary is refused here.
 """
 
 from __future__ import annotations
@@ -102,6 +102,9 @@ KNOWN_KERNELS = (None, "eager", "sdpa", "flex_attention")
 LAYERS = re.compile(r"n_layers?|num_(\w+_)?layers|\w+coder_layers|num_hidden_groups|inner_group_num|block_sizes")
 """Options that say how many layers are built; each has tensors of its own, or shares those of another."""
 
+LABELS = re.compile(r"_?num_(labels|classes)")
+"""Options that say how many labels there are."""
+
 LARGEST_CONFIG = 64 << 20
 LARGEST_HEADER = 100_000_000
 """Bytes of the list of tensors in a safetensors file: as many as safetensors itself reads."""
@@ -130,31 +133,46 @@ def _options(values: Any) -> Iterator[tuple[str, Any]]:
             left += inside
 
 
-def _check_layers(folder: Path, weights: Sequence[Path]) -> None:
-    """Refuse a configuration with more layers than there are tensors."""
-    n_tensors = sum(map(_n_tensors, weights))
+def _check_sizes(folder: Path, weights: Sequence[Path]) -> None:
+    """Refuse a configuration with more layers than there are tensors, or more labels than the longest of these is long.
+
+    Labels have a row of the last layer each; transformers names them one by one before it looks at the weights.
+    """
+    shapes = [shape for path in weights for shape in _shapes(path)]
+    n_bytes = max((path.stat().st_size for path in weights), default=0)
+    longest = min(max((size for shape in shapes for size in shape), default=0), n_bytes)
     for option, value in _options(_json(folder / "config.json")):
-        numbers = value if isinstance(value, list) else [value]
-        if LAYERS.fullmatch(option) and any(isinstance(n, int | float) and n > n_tensors for n in numbers):
-            raise ModelFileError(
-                f"{str(folder / 'config.json')!r} sets {option!r} to {shortened(str(value))}, and the weights have "
-                f"{n_tensors} tensors in all; write model and configuration together, with model.save_pretrained."
-            )
+        if LAYERS.fullmatch(option) and _exceeds(value, len(shapes)):
+            raise _oversized(folder, option, value, f"have {len(shapes)} tensors in all")
+        if LABELS.fullmatch(option) and _exceeds(value, longest):
+            raise _oversized(folder, option, value, f"have no tensor of more than {longest} rows")
 
 
-def _n_tensors(path: Path) -> int:
-    """How many tensors a safetensors file lists: its first eight bytes say how long the list is, in JSON."""
+def _exceeds(value: Any, limit: int) -> bool:
+    numbers = value if isinstance(value, list) else [value]
+    return any(isinstance(n, int | float) and n > limit for n in numbers)
+
+
+def _oversized(folder: Path, option: str, value: Any, held: str) -> ModelFileError:
+    return ModelFileError(
+        f"{str(folder / 'config.json')!r} sets {option!r} to {shortened(str(value))}, and the weights {held}; write "
+        "model and configuration together, with model.save_pretrained."
+    )
+
+
+def _shapes(path: Path) -> list[list[int]]:
+    """The shape of each tensor in a safetensors file: its first eight bytes say how long the list is, in JSON."""
     try:
         length = int.from_bytes(read_regular(path, at_most=1 << 62, first=8), "little")
         if length > LARGEST_HEADER:
             raise ValueError(f"its header has {length:,} bytes")
         listed = json.loads(read_regular(path, at_most=1 << 62, first=8 + length)[8:])
-    except (OSError, ValueError, RecursionError, RunFolderError) as error:
+        return [[int(size) for size in tensor["shape"]] for name, tensor in listed.items() if name != "__metadata__"]
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, RunFolderError) as error:
         raise ModelFileError(
             f"{str(path)!r} cannot be read as safetensors ({brief(error)}); is it whole? Write it with "
             "model.save_pretrained(folder)."
         ) from error
-    return len(listed) if isinstance(listed, dict) else 0
 
 
 def load(folder: Path, auto_class: str, kind: str) -> tuple[Any, Any, list[str]]:
@@ -162,7 +180,7 @@ def load(folder: Path, auto_class: str, kind: str) -> tuple[Any, Any, list[str]]
 
     ``auto_class`` is the class of transformers that reads the model, ``kind`` what it is called in a sentence.
     """
-    _check_layers(folder, weights_in(folder))
+    _check_sizes(folder, weights_in(folder))
     try:
         import torch  # noqa: F401  (without it transformers imports well and fails late)
         import transformers
@@ -177,7 +195,30 @@ def load(folder: Path, auto_class: str, kind: str) -> tuple[Any, Any, list[str]]
             )
     except Exception as error:  # whatever a broken folder provokes inside transformers
         raise ModelFileError(f"The folder {str(folder)!r} cannot be read as a {kind} ({brief(error)}).") from error
+    if not _has_vocabulary(folder, tokenizer):
+        raise ModelFileError(
+            f"The folder {str(folder)!r} holds no tokenizer; write it there with tokenizer.save_pretrained(folder)."
+        )
     return model, tokenizer, sorted(loading["missing_keys"])
+
+
+ANY_VOCABULARY = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "tekken.json", "spm.model")
+"""Files with a vocabulary that transformers looks for, whatever the class of the tokenizer."""
+
+NO_VOCABULARY = ("tokenizer_config_file", "merges_file", "normalizer_file")
+"""What the files of a tokenizer are called that hold no vocabulary, and are of no use without one."""
+
+
+def _has_vocabulary(folder: Path, tokenizer: Any) -> bool:
+    """Whether the pieces of a tokenizer are those of the folder, and not the few that its class begins with.
+
+    Some classes need no file: their pieces are bytes or characters.
+    """
+    named = getattr(type(tokenizer), "vocab_files_names", {})
+    if not named:
+        return True
+    files = (*(file for name, file in named.items() if name not in NO_VOCABULARY), *ANY_VOCABULARY)
+    return any((folder / file).is_file() for file in files) and len(tokenizer) > len(tokenizer.all_special_tokens)
 
 
 @contextmanager

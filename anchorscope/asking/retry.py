@@ -380,11 +380,11 @@ def asked_wait(error: BaseException | None) -> float:
 
 def _asked_for(error: BaseException | None) -> Any:
     """What an error, or its response, says of waiting; None if nothing."""
-    asked = getattr(error, "retry_after", None)
-    for holder in (error, getattr(error, "response", None)):
-        headers = getattr(holder, "headers", None)
+    asked = _told(error, "retry_after")
+    for holder in (error, _told(error, "response")):
+        headers = _told(holder, "headers")
         if asked is None and hasattr(headers, "get"):
-            asked = headers.get("retry-after") or headers.get("Retry-After")  # type: ignore[union-attr]
+            asked = headers.get("retry-after") or headers.get("Retry-After")
     return asked
 
 
@@ -409,9 +409,17 @@ def is_too_large(error: BaseException | None) -> bool:
     >>> is_too_large(error)
     True
     """
-    holders = (error, getattr(error, "response", None))
-    statuses = {getattr(holder, name, None) for holder in holders for name in ("code", "status", "status_code")}
-    return 413 in statuses or is_out_of_memory(error)
+    holders = (error, _told(error, "response"))
+    statuses = [_told(holder, name) for holder in holders for name in ("code", "status", "status_code")]
+    return any(isinstance(status, int) and status == 413 for status in statuses) or is_out_of_memory(error)
+
+
+def _told(holder: Any, name: str) -> Any:
+    """An attribute of an error or its response, whose classes are somebody else's; None where it cannot be had."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:
+        return None
 
 
 def _told_at_once(predictor: Predictor) -> int | None:

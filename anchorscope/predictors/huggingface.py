@@ -30,7 +30,7 @@ from anchorscope.asking.answers import answered, brief
 from anchorscope.asking.devices import answering, checked_device, checked_dtype, computed_in, is_card, to_device
 from anchorscope.asking.model_folder import load
 from anchorscope.asking.optional import needed
-from anchorscope.errors import InputError, ModelFileError
+from anchorscope.errors import LONGEST_LISTED, InputError, ModelFileError, clipped
 from anchorscope.predictors.embedded_texts import embedded_texts
 from anchorscope.predictors.encoding import Batch, Reach, batches, encoder, well_formed
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
@@ -290,10 +290,6 @@ def _read(folder: Path) -> tuple[Any, Any]:
             f"The folder {str(folder)!r} holds no trained sequence classifier: it lacks "
             f"{', '.join(missing)}; fine-tune the model for classification first."
         )
-    if len(tokenizer) <= len(tokenizer.all_special_tokens):
-        raise ModelFileError(
-            f"The folder {str(folder)!r} holds no tokenizer; write it there with tokenizer.save_pretrained(folder)."
-        )
     return model.float(), tokenizer
 
 
@@ -308,9 +304,8 @@ def is_multi_label(config: Any) -> bool:
 
 def _own_labels(config: Any, name: str) -> tuple[str, ...]:
     if config.problem_type not in (None, "single_label_classification", MULTI_LABEL):
-        raise InputError(
-            f"{name} is a model for {config.problem_type.replace('_', ' ')}; expected one that gives texts labels."
-        )
+        kind = clipped(str(config.problem_type).replace("_", " "), LONGEST_LISTED)
+        raise InputError(f"{name} is a model for {kind}; expected one that gives texts labels.")
     return tuple(str(label) for _, label in sorted(config.id2label.items()))
 
 

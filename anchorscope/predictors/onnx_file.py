@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import TOLERANCE, answered, batches, brief, shortened
 from anchorscope.asking.optional import needed
-from anchorscope.errors import ModelError, ModelFileError, RunFolderError
+from anchorscope.errors import LONGEST_LISTED, ModelError, ModelFileError, RunFolderError, clipped, listed
 from anchorscope.files import read_regular
 from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.heads import chosen_head
@@ -121,7 +121,7 @@ class OnnxPredictor:
             if found.shape != (len(some), len(self._names)):
                 raise ModelError(
                     f"{self.name} answered an array of shape {found.shape} for {len(some)} texts; "
-                    f"expected {(len(some), len(self._names))} for the labels {', '.join(self._names)}."
+                    f"expected {(len(some), len(self._names))} for the labels {listed(self._names)}."
                 )
             rows[list(some)] = found
         found = self._as_sigmoids(rows) if self._is_multi_label else self._as_probabilities(rows)
@@ -244,9 +244,8 @@ class OnnxPredictor:
 def _own_labels(config: dict[str, Any], name: str) -> tuple[str, ...] | None:
     kind = config.get("problem_type")
     if kind not in (None, "single_label_classification", MULTI_LABEL):
-        raise ModelFileError(
-            f"{name} is a model for {str(kind).replace('_', ' ')}; expected one that gives texts labels."
-        )
+        told = clipped(str(kind).replace("_", " "), LONGEST_LISTED)
+        raise ModelFileError(f"{name} is a model for {told}; expected one that gives texts labels.")
     named = config.get("id2label")
     if not isinstance(named, dict) or not all(NUMBER.fullmatch(number) for number in named):
         return None

@@ -26,7 +26,7 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import Columns, answered, brief, one_hot
 from anchorscope.asking.optional import needed
-from anchorscope.errors import InputError, ModelError, ModelFileError
+from anchorscope.errors import InputError, ModelError, ModelFileError, in_a_line
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
@@ -60,6 +60,7 @@ class ScikitPredictor:
     ) -> None:
         self.model = model
         self.name = name or _class_name(model)
+        refuse_file_readers(model, self.name)
         self.classes = _classes(model)
         names = chosen_labels(self.classes, labels, self.name)
         self._head = chosen_head(names, head, self.name) if head is not None or is_multi_label(model) else None
@@ -127,6 +128,41 @@ class ScikitPredictor:
                 f"({brief(error)}); fit a pipeline with a vectoriser: "
                 f"make_pipeline(TfidfVectorizer(), {_class_name(self.model)}())."
             ) from error
+
+
+def refuse_file_readers(model: Any, name: str) -> None:
+    """Refuse a model with a vectoriser, at any depth, that takes a text for the path of a file and opens that."""
+    for part in _estimators_in(model):
+        read = getattr(part, "input", "content")
+        if hasattr(part, "build_analyzer") and read != "content":
+            raise ModelFileError(
+                f"The {type(part).__name__} of {name} reads files that the texts name (input={in_a_line(read)}); "
+                "expected one that reads the texts: set its input to 'content' and save the model again."
+            )
+
+
+def _estimators_in(model: Any) -> Iterator[Any]:
+    """A model and all estimators inside it, in whatever attributes, lists and dicts they lie."""
+    left = [model]
+    seen: set[int] = set()
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        inside: Iterable[Any]
+        if isinstance(part, dict):
+            inside = part.values()
+        elif isinstance(part, list | tuple):
+            inside = part
+        else:
+            yield part
+            inside = getattr(part, "__dict__", {}).values()
+        left.extend(value for value in inside if isinstance(value, dict | list | tuple) or _is_estimator(value))
+
+
+def _is_estimator(value: Any) -> bool:
+    return hasattr(type(value), "get_params") and not isinstance(value, type)
 
 
 def softmax_of_margins(margins: Any) -> NDArray[np.float64]:

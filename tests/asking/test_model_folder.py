@@ -124,9 +124,9 @@ def test_whatever_else_is_read_is_a_regular_file(kind: str, name: str, folder: P
         weights_in(folder)
 
 
-def safetensors(n_tensors: int) -> bytes:
-    """A file with so many empty tensors: the length of their list, and the list."""
-    listed = {str(number): {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for number in range(n_tensors)}
+def safetensors(n_tensors: int, size: int = 0) -> bytes:
+    """A file that lists so many tensors of so many numbers: the length of their list, and the list."""
+    listed = {str(number): {"dtype": "F32", "shape": [size], "data_offsets": [0, 0]} for number in range(n_tensors)}
     data = json.dumps(listed).encode()
     return len(data).to_bytes(8, "little") + data
 
@@ -143,7 +143,20 @@ def test_more_layers_than_tensors_are_refused_unbuilt(option: dict[str, Any], fo
         load(folder, "AutoModel", "model")
 
 
-@pytest.mark.parametrize("data", [b"", (1 << 62).to_bytes(8, "little") + b"{}", safetensors(6)[:-1]])
+@pytest.mark.parametrize("size", [3, 10**9])
+@pytest.mark.parametrize("option", [{"num_labels": 10**9}, {"text_config": {"num_labels": 10**9}}])
+def test_more_labels_than_rows_are_refused_unnamed(option: dict[str, Any], size: int, folder: Path) -> None:
+    """A file of some hundred bytes holds no tensor of 10^9 rows, whatever it says."""
+    for path in weights_in(folder):
+        path.write_bytes(safetensors(6, size))
+    write(folder / "config.json", {"model_type": "bert", **option})
+    with pytest.raises(ModelFileError, match=r"sets 'num_labels' to '1000000000', and the weights have no tensor of"):
+        load(folder, "AutoModel", "model")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x02" + bytes(7) + b"[]", (1 << 62).to_bytes(8, "little") + b"{}", safetensors(6)[:-1]]
+)
 def test_weights_that_are_no_safetensors_are_refused(data: bytes, folder: Path) -> None:
     for path in weights_in(folder):
         path.write_bytes(data)

@@ -620,3 +620,33 @@ def test_labels_that_raise_in_the_middle_are_an_error_of_the_model() -> None:
     predictor.predict(["text"])
     with pytest.raises(ModelError, match=r"cannot say any more what its labels are \(ZeroDivisionError: gone"):
         predictor.predict(["text"])
+
+
+class Unsent(Exception):
+    """As httpx has it: the response can be asked for only once there is a request."""
+
+    @property
+    def response(self) -> Any:
+        raise RuntimeError("The request has not been sent")
+
+
+class Coded(Exception):
+    """Its code is what a server said, in JSON."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.code = {"error": message}
+
+
+@pytest.mark.parametrize("error", [Unsent("busy"), Coded("busy")])
+def test_an_error_that_says_odd_things_of_itself_is_tried_again(error: Exception) -> None:
+    failures = [error]
+
+    def model(texts: list[str]) -> Any:
+        if failures:
+            raise failures.pop()
+        return [[0.25, 0.75]] * len(texts)
+
+    asked = RetryingPredictor(as_predictor(model, labels=["bad", "good"]), Retry(2, first_wait=0.0))
+    assert asked.predict(["a"]).tolist() == [[0.25, 0.75]]
+    assert asked.n_retries == 1

@@ -19,7 +19,7 @@ from math import exp
 from typing import Any
 
 from anchorscope.asking.answers import shortened
-from anchorscope.errors import InputError, ModelError, listed
+from anchorscope.errors import InputError, ModelError, in_a_line, listed
 from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.text.pairs import is_pair, sides
@@ -29,6 +29,9 @@ TOP = 20
 
 LEAST = 0.01
 """Where the label words have less than this probability together, the model does not answer with them."""
+
+TOLERANCE = 1e-3
+"""How far above 0 a log-probability may be: what half precision loses, and no more."""
 
 PROMPT = "Classify the text. Answer with one word and nothing else: {labels}."
 
@@ -71,7 +74,7 @@ class Chat:
                 "The server gives no log-probabilities; let the model vote: --votes 10 asks for 10 answers a text."
             )
         tokens = said["content"][0]["top_logprobs"]
-        return [self._probabilities({str(t["token"]): exp(min(0.0, float(t["logprob"]))) for t in tokens}, texts[0])]
+        return [self._probabilities(_by_token(tokens), texts[0])]
 
     def _probabilities(self, tokens: dict[str, float], text: str) -> dict[str, float]:
         found = dict.fromkeys(self._labels, 0.0)
@@ -95,16 +98,40 @@ class Chat:
             raise ModelError(
                 f"The server answered {len(answers)} times where {self._votes} votes were asked for; does it heed n?"
             )
-        votes = [label for said in answers for label in self._labels if _begins(said.strip(), label)]
+        votes = [label for said in answers for label in self._said_in(said)]
         if not votes:
             raise ModelError(self._no_label(answers[0], text), text=text)
         return {label: votes.count(label) / len(votes) for label in self._labels}
+
+    def _said_in(self, answer: str) -> list[str]:
+        """The label that an answer begins with: of 1 and 10 it is the longer one, if both fit; none where none does."""
+        begun = [label for label in self._labels if _begins(answer.strip(), label)]
+        return [max(begun, key=len)] if begun else []
 
     def _no_label(self, said: str, text: str) -> str:
         return (
             f"The model said {shortened(said)} about {shortened(text)}, which is none of the labels "
             f"({listed(self._labels)}); say in --prompt what to answer."
         )
+
+
+def _by_token(tokens: Sequence[Any]) -> dict[str, float]:
+    """The probability of each token; of one that is listed twice, both together.
+
+    >>> _by_token([{"token": "no", "logprob": 0.0}, {"token": "yes", "logprob": -9999.0}])
+    {'no': 1.0, 'yes': 0.0}
+    """
+    found: dict[str, float] = {}
+    for listed_token in tokens:
+        token = str(listed_token["token"])
+        told = listed_token["logprob"]
+        if isinstance(told, bool) or not isinstance(told, int | float) or not told <= TOLERANCE:
+            raise ModelError(
+                f"The server gives {shortened(token)} the log-probability {in_a_line(told)}; expected a number of at "
+                "most 0: does it send logits? Let the model vote: --votes 10."
+            )
+        found[token] = found.get(token, 0.0) + exp(min(0.0, told))
+    return found
 
 
 def _said(text: str) -> str:

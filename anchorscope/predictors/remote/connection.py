@@ -93,7 +93,7 @@ class _Pieces:
 
     def __init__(self, packing: str) -> None:
         if packing not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            raise UnreadableAnswer(f"is packed as {packing[:40]!r}, and gzip was asked for")
+            raise UnreadableAnswer(f"is packed as {packing!r}, and gzip was asked for")
         self._unpack = None if packing in ("", "identity") else zlib.decompressobj(wbits=GZIP_OR_ZLIB)
         self._pieces: list[bytes] = []
         self._n_left = LARGEST_ANSWER

@@ -3,8 +3,12 @@
 >>> key = Key("sk-secret", RemoteOptions())
 >>> key.headers
 {'Authorization': 'Bearer sk-secret'}
->>> key.masked("no such key: sk-secret")
-'no such key: ***'
+>>> key.masked("no such key: sk-secret"), key.masked("?k=%73k-secret")
+('no such key: ***', '?k=***')
+
+A server that repeats the key may write it otherwise, in whole or in part: as JSON does (\\u0073), as an address (%73),
+as a page (&#115;), or two bytes a character. So a text is looked at as it is and as it reads, and an answer once it is
+read from JSON.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from anchorscope.errors import ModelError
@@ -21,6 +26,15 @@ MASK = "***"
 
 SHORTEST_IN_AN_ANSWER = 8
 """A shorter key, and one of digits alone, may be part of an answer by chance."""
+
+WRITTEN = re.compile(
+    r"\\{1,4}(?:u00|x)([0-9a-f]{2})|%(?:25){0,3}([0-9a-f]{2})|&#x0{0,5}([0-9a-f]{2});|&#0{0,5}([0-9]{2,3});|\0",
+    re.IGNORECASE,
+)
+"""A character of a key, written in another way; or the second byte of one."""
+
+DEEP = 3
+"""How often a character may be written in another way, and the outcome in yet another."""
 
 
 class Key:
@@ -53,21 +67,49 @@ class Key:
         return {self._header: f"Bearer {self._value}" if self._header.lower() == "authorization" else self._value}
 
     def masked(self, text: str) -> str:
-        """A text without the key, however it is written there."""
+        """A text without the key, however it is written there; where it is written otherwise, the text as it reads."""
         for written in self._spellings():
             text = text.replace(written, MASK)
+        read = text
+        for _ in range(DEEP if self._value else 0):
+            read, n_read = WRITTEN.subn(_character, read)
+            if not n_read:
+                break
+            if self._value in read:
+                return read.replace(self._value, MASK)
         return text
 
-    def masked_answer(self, content: bytes) -> bytes:
-        """An answer without the key: a label that repeats it would be written down."""
+    def masked_answer(self, answer: Any) -> Any:
+        """An answer, read from JSON, without the key: a label that repeats it would be written down.
+
+        >>> Key("sk-secret", RemoteOptions()).masked_answer([{"sk-secret": 0.5}, "good"])
+        [{'***': 0.5}, 'good']
+        """
         if len(self._value) < SHORTEST_IN_AN_ANSWER or self._value.isdigit():
-            return content
-        for written in self._spellings():
-            content = content.replace(written.encode(), MASK.encode())
-        return content
+            return answer
+        if isinstance(answer, str):
+            return self.masked(answer) if len(answer) >= len(self._value) else answer
+        if isinstance(answer, list):
+            return [self.masked_answer(part) for part in answer]
+        if isinstance(answer, dict):
+            return {self.masked_answer(name): self.masked_answer(part) for name, part in answer.items()}
+        return answer
 
     def _spellings(self) -> list[str]:
         """The key as it is, as an address holds it and as JSON does; the longest first."""
         value = self._value
         written = {value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]} - {""}
         return sorted(written, key=len, reverse=True)
+
+
+def _character(written: re.Match[str]) -> str:
+    r"""What is written in another way.
+
+    >>> WRITTEN.sub(_character, r"\u0076 \\x76 %76 %2576 &#118; &#x76;")
+    'v v v v v v'
+    """
+    in_json, in_address, in_page, in_decimals = written.groups()
+    if in_decimals:
+        return chr(int(in_decimals))
+    digits = in_json or in_address or in_page
+    return chr(int(digits, 16)) if digits else ""

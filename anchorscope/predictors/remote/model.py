@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from anchorscope.asking.answers import batches, brief, shortened
 from anchorscope.asking.optional import needed
-from anchorscope.errors import AnchorscopeError, InputError, ModelError
+from anchorscope.errors import AnchorscopeError, InputError, ModelError, clipped
 from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import given_names
@@ -25,7 +25,7 @@ from anchorscope.predictors.remote.connection import Answer, Connection, Unreada
 from anchorscope.predictors.remote.forms import Form, make_form
 from anchorscope.predictors.remote.key import Key
 from anchorscope.predictors.remote.options import RemoteOptions
-from anchorscope.predictors.remote.refusals import RemoteFailure, TooLarge, checked_answer, other_schema
+from anchorscope.predictors.remote.refusals import QUOTED, RemoteFailure, TooLarge, checked_answer, other_schema
 from anchorscope.predictors.remote.traffic import Traffic, close_all
 from anchorscope.text.pairs import is_pair
 from anchorscope.types import Predictor
@@ -117,7 +117,8 @@ class RemoteModel:
         except asyncio.TimeoutError:
             raise RemoteFailure(f"no answer within {self._options.timeout:g} seconds") from None
         except UnreadableAnswer as error:
-            raise ModelError(f"An answer of {self.where} {error}; is this the address of the API?") from None
+            told = clipped(key.masked(str(error)), QUOTED)
+            raise ModelError(f"An answer of {self.where} {told}; is this the address of the API?") from None
         except zlib.error as error:
             raise RemoteFailure(f"the answer cannot be unpacked ({error})") from None
         except Exception as error:

@@ -41,7 +41,7 @@ class TooLarge(RemoteFailure):
 def checked_answer(answer: Answer, where: str, key: Key) -> Any:
     """The JSON of an answer, or an error: a RemoteFailure where it is worth another try."""
     status = answer.status
-    content = key.masked_answer(answer.content)
+    content = answer.content
     if status < 300:
         return _read_json(content, where, key)
     said = quoted(content, key)
@@ -67,7 +67,7 @@ def checked_answer(answer: Answer, where: str, key: Key) -> Any:
 
 def _read_json(content: bytes, where: str, key: Key) -> Any:
     try:
-        return json.loads(content)
+        return key.masked_answer(json.loads(content))
     except (ValueError, RecursionError) as error:
         said = quoted(content, key)
         if content.lstrip()[:1] == b"<":
@@ -88,7 +88,7 @@ def quoted(content: bytes, key: Key) -> str:
 
     The key is masked before anything is cut off: half a key would not be found any more.
     """
-    text = key.masked(content.decode("utf-8", "replace"))
+    text = key.masked(content.decode(json.detect_encoding(content), "replace"))
     text = " ".join(text[: 20 * QUOTED].split())
     return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}…")
 
