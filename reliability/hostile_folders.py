@@ -5,8 +5,9 @@ sockets, databases with other tables or a hot journal that names somebody's file
 permissions that only the folder names. Each command is given each folder, in this process, under an audit hook that
 sees what Python starts and what it opens for writing. A command may answer or refuse in one sentence. The only files
 that may change are those that it writes (a reader: its report or its evaluation). Every other folder is that of a run
-which has not come to its end, so that there is something to go on with. Two controls show that there is something to
-be seen: a hot journal that is opened as usual deletes the file, and a pickle that is allowed by name sings.
+which has not come to its end, so that there is something to go on with. ``serve`` is the real server, and somebody asks
+it for its view. Three controls show that there is something to be seen: a hot journal that is opened as usual deletes
+the file, a pickle that is allowed by name sings, and a page of a folder that nobody looked at has no view.
 """
 
 from __future__ import annotations
@@ -16,21 +17,28 @@ import multiprocessing
 import os
 import random
 import shutil
+import socket
 import sqlite3
 import stat
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import closing, redirect_stderr, redirect_stdout
+from http.client import OK, HTTPConnection
 from multiprocessing.pool import AsyncResult, Pool
 from pathlib import Path
-from time import monotonic
+from threading import Thread
+from time import monotonic, sleep
 from typing import Any
+
+import uvicorn
 
 from anchorscope import cli
 from anchorscope.asking.kept_answers import VARIABLE
 from anchorscope.files import read_regular
 from anchorscope.journal.database import FILE as JOURNAL
+from anchorscope.report.live import LiveRun
+from anchorscope.report.server import make_server
 from anchorscope.run import is_finished
 from reliability.planted import EVALUATION, KEPT, KINDS, OFTEN, REPORT, RESULT, VICTIM, Plant
 from reliability.tables import ROOT, Study, options
@@ -154,6 +162,11 @@ def check_controls(scratch: Path) -> None:
         cli.main(["evaluate", str(plant.folder), "--docs", str(scratch / "documents.csv"), *named])
     assert plant.canary.exists()
     shutil.rmtree(scratch / "control")
+    plant = _planted(scratch / "control", scratch, "a cost with commands to a terminal", 0)
+    server, listener, _ = visited(LiveRun(plant.folder), port=0)
+    server.run(sockets=[listener])
+    assert _seen == ["the page has no view: 422"]
+    shutil.rmtree(scratch / "control")
 
 
 def placed(command: tuple[str, ...], run: Path, scratch: Path) -> list[str]:
@@ -176,9 +189,29 @@ def watch() -> None:
     from anchorscope.report import server
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    server.serve = lambda live, **_: live.view()  # type: ignore[assignment]  # what the page shows, without a socket
+    server.make_server = visited  # type: ignore[assignment]
     sys.path.insert(0, str(ROOT))
     sys.addaudithook(_look)
+
+
+def visited(live: LiveRun, *, port: int | None) -> tuple[uvicorn.Server, socket.socket, str]:
+    """The server of a page, on any port, that ends when somebody has asked for what the page shows."""
+    server, listener, address = make_server(live, port=0)
+    Thread(target=_visit, args=(server, address), daemon=True).start()
+    return server, listener, address
+
+
+def _visit(server: uvicorn.Server, address: str) -> None:
+    base, _, token = address.partition("/?token=")
+    port = base.rpartition(":")[2]
+    while not server.started:
+        sleep(0.01)
+    page = HTTPConnection("127.0.0.1", int(port), timeout=SECONDS)
+    page.request("GET", "/view.json", headers={"Cookie": f"anchorscope-{port}={token}"})
+    if (status := page.getresponse().status) != OK:
+        _seen.append(f"the page has no view: {status}")
+    page.close()
+    server.should_exit = True
 
 
 def _look(event: str, arguments: tuple[Any, ...]) -> None:
@@ -234,7 +267,7 @@ def _run(plant: Plant, arguments: list[str]) -> tuple[int, list[str]]:
     os.environ[VARIABLE] = str(kept) if (kept := plant.folder.parent / KEPT).exists() else "off"
     _own[:] = [str(plant.folder), str(plant.folder.parent / WRITTEN), *_temporary()]
     try:
-        with redirect_stdout(io.StringIO()), redirect_stderr(said):
+        with redirect_stdout(output := io.StringIO()), redirect_stderr(said):
             status = cli.main(arguments)
     except BaseException as error:
         return 1, [f"it raised {type(error).__name__}: {error}"]
@@ -243,8 +276,11 @@ def _run(plant: Plant, arguments: list[str]) -> tuple[int, list[str]]:
     findings = [*_seen]
     told = said.getvalue()
     errors = [line for line in told.splitlines() if line.startswith("anchorscope: error: ")]
-    if status not in (0, 1, 2) or "should not happen" in told or len(errors) != (status > 0) or "\x1b" in told:
+    odd = ("should not happen", "Traceback", "\x1b")
+    if status not in (0, 1, 2) or any(one in told for one in odd) or len(errors) != (status > 0):
         findings.append(f"status {status}: {told[-300:]!r}")
+    if status and arguments[0] == "serve" and output.getvalue():
+        findings.append("a page was announced that cannot be shown")
     if arguments[0] != "explain" and (changed := sorted(_state(plant.folder).items() ^ before.items())):
         findings += [f"{name} changed" for name in {name for name, _ in changed} - {REPORT, EVALUATION}]
     return status, findings

@@ -238,6 +238,12 @@ def changed_cells(plant: Plant) -> None:
                 db.execute(f"UPDATE {table} SET {column} = ?{where}", (plant.chances.choice(VALUES),))
 
 
+def commanding_cost(plant: Plant) -> None:
+    """The cost of every round names something that a terminal takes for a command."""
+    with plant.database() as db:
+        db.execute("UPDATE rounds SET cost = ?", (json.dumps({"\x1b]0;title\x07\x1b[2J": 1}),))
+
+
 def many_labels(plant: Plant) -> None:
     """A small file that asks for a large table."""
     with plant.database() as db:
@@ -357,6 +363,7 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "bytes of the log": partial(changed_bytes, name=LOG),
     "bytes of the result": partial(changed_bytes, name=RESULT),
     "cells": changed_cells,
+    "a cost with commands to a terminal": commanding_cost,
     "values of the result": changed_result,
     "many labels and terms": many_labels,
     "a pickle as model": partial(pickled_model, permissions={"allow_pickle": "yes", "trust": "os.system", "yes": "1"}),

@@ -3,6 +3,9 @@
 Every trial starts the command with two workers in a session of its own and sends its first process, and no other, one
 of the signals that end a process. Five seconds later nothing of the session may be alive, and nobody may hold the pipe
 of its messages open. Then the run is resumed, and ``result.json`` compared with that of a run left in peace.
+
+The live page of a run that nobody keeps is sent the same signals but the last, which nobody hears: nothing of it may be
+left among the temporary files, where its texts were.
 """
 
 from __future__ import annotations
@@ -17,13 +20,16 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 
-from reliability.tables import Study, options
+from reliability.tables import ROOT, Study, options
 from reliability.work import Work, found, leftovers
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT, signal.SIGKILL)
 SETTINGS = ("--strategy", "scan", "--round-size", "8", "--workers", "2")
 
 GRACE_SECONDS = 5.0
+
+SERVED_SECONDS = 3.0
+"""A page that nobody keeps is ended within so many."""
 
 
 def main() -> int:
@@ -32,7 +38,8 @@ def main() -> int:
     study = Study(
         "signals",
         "a signal to the parent alone, with two workers, at random moments; then resume",
-        f"nothing alive after {GRACE_SECONDS:g} seconds; every result.json is byte-identical but for the cost",
+        f"nothing alive after {GRACE_SECONDS:g} seconds; every result.json is byte-identical but for the cost; "
+        "of a page that nobody keeps no file is left",
         given.seed,
         not given.in_full,
     )
@@ -61,7 +68,30 @@ def campaign(study: Study, scratch: Path, n_trials: int, n_documents: int) -> in
         took = {"status": process.returncode, "processes": n_before, "ended_after": after, "same": same}
         study.add(trial=trial, signal=number.name, moment=round(moment, 2), **took)
         shutil.rmtree(run)
-    return _end(study, n_trials)
+    for trial in range(max(len(SIGNALS) - 1, n_trials // 5)):
+        serve_and_end(study, work, scratch / "temporary", SIGNALS[trial % (len(SIGNALS) - 1)], chances)
+    return _end(study)
+
+
+def serve_and_end(study: Study, work: Work, temporary: Path, number: signal.Signals, chances: random.Random) -> None:
+    """The page of a run without --out, ended at a random moment; what is left of it among the temporary files."""
+    temporary.mkdir()
+    moment = chances.uniform(0, SERVED_SECONDS)
+    process = subprocess.Popen(
+        [*work.served(), "--port", "0"],
+        **{"cwd": ROOT, "env": {**work.environment(), "TMPDIR": str(temporary)}, "text": True},
+        **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE},
+        start_new_session=True,
+        preexec_fn=as_in_a_terminal,
+    )
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(moment)
+    process.send_signal(number)
+    after = ended_after(process)
+    left = sorted(str(path.relative_to(temporary)) for path in temporary.rglob("*"))
+    took = {"status": process.returncode, "processes": 1, "ended_after": after, "same": not left}
+    study.add(signal=number.name, moment=round(moment, 2), **took, left=left)
+    shutil.rmtree(temporary)
 
 
 def _in_peace(work: Work, run: Path) -> float:
@@ -75,7 +105,7 @@ def _in_peace(work: Work, run: Path) -> float:
 def _started(work: Work, run: Path, moment: float) -> subprocess.Popen[str]:
     """A run that has gone on for so long; one that has ended by then is begun anew, for a little less."""
     while True:
-        process = work.start(run, *SETTINGS, preexec_fn=_as_in_a_terminal)
+        process = work.start(run, *SETTINGS, preexec_fn=as_in_a_terminal)
         try:
             process.wait(moment)
         except subprocess.TimeoutExpired:
@@ -85,7 +115,11 @@ def _started(work: Work, run: Path, moment: float) -> subprocess.Popen[str]:
         moment *= 0.9
 
 
-def _end(study: Study, n_trials: int) -> int:
+def _end(study: Study) -> int:
+    n_trials = len(study.rows)
+    served = [row for row in study.rows if "left" in row]
+    n_served = len(served)
+    n_clean = sum(not row["left"] for row in served)
     n_ended = sum(row["ended_after"] is not None for row in study.rows)
     n_same = sum(row["same"] for row in study.rows)
     n_workers = sum(row["processes"] > 1 for row in study.rows)
@@ -94,7 +128,8 @@ def _end(study: Study, n_trials: int) -> int:
     return study.end(
         reached=n_ended == n_same == n_trials,
         found=f"{n_ended} of {n_trials} left nothing alive (the slowest took {slowest:.2f} s; {n_workers} had workers "
-        f"then, {n_done} came to their end all the same); {n_same} of {n_trials} resumed to the same result",
+        f"then, {n_done} came to their end all the same); {n_same - n_clean} of {n_trials - n_served} "
+        f"resumed to the same result, {n_clean} of {n_served} pages left no file",
     )
 
 
@@ -131,7 +166,7 @@ def alive(session: int) -> list[int]:
     return found
 
 
-def _as_in_a_terminal() -> None:
+def as_in_a_terminal() -> None:
     """A shell lets what it starts behind it ignore some signals; and SIGQUIT would write the memory to a file."""
     import resource
 

@@ -62,6 +62,11 @@ class Work:
         model = ("--model", "reliability.models:reviews", "--out", str(run), "--resume")
         return [sys.executable, "-m", "anchorscope.cli", "explain", documents, *model, *PLAIN, *options]
 
+    def served(self) -> list[str]:
+        """The command line of the live page of a run that nobody keeps."""
+        documents = str(self.folder / "reviews.csv")
+        return [sys.executable, "-m", "anchorscope.cli", "serve", documents, "--model", "reliability.models:reviews"]
+
     def environment(self) -> dict[str, str]:
         """What the process of a command sees."""
         return {**os.environ, FOLDER: str(self.folder), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}

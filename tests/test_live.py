@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -15,11 +18,11 @@ import httpx
 import pytest
 from runs import finish, make_run
 
-from anchorscope.errors import AnchorscopeError, InputError
+from anchorscope.errors import AnchorscopeError, InputError, RunFolderError
 from anchorscope.report import guard
 from anchorscope.report.guard import LONGEST_REQUEST, Bucket
 from anchorscope.report.live import LiveRun, Trial, UntilStopped
-from anchorscope.report.server import listen, make_server
+from anchorscope.report.server import listen, make_server, serve
 from anchorscope.settings import preset
 from anchorscope.testing import WeightPredictor
 from anchorscope.types import Cost
@@ -185,6 +188,41 @@ def test_try_it_answers(site: Site) -> None:
 def test_too_long_a_text_for_its_words_is_said(site: Site) -> None:
     answer = site.client.post("/try", json={"text": "a " * 500, "words": True})
     assert answer.status_code == 422 and "up to 400 words" in answer.json()["error"]
+
+
+def test_half_a_character_in_an_error_can_be_sent(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON in UTF-8 has no place for a lone surrogate: it is sent as its number."""
+
+    def fail(text: str, *, words: bool) -> None:
+        raise AnchorscopeError("bad \ud800 text")
+
+    monkeypatch.setattr(site.live._trial, "answer", fail)
+    answer = site.client.post("/try", json={"text": "a film"})
+    assert (answer.status_code, answer.content) == (422, b'{"error": "bad \\ud800 text"}')
+
+
+def test_a_failure_that_nobody_foresaw_is_told_in_a_sentence(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The server says what failed, and its traceback only at the level of -v."""
+
+    def fail() -> bytes:
+        raise KeyError("\x1b[2J")
+
+    monkeypatch.setattr(site.live, "view", fail)
+    assert site.client.get("/view.json").status_code == 500
+    told = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert len(told) == 1 and told[0].exc_info is None and "KeyError" in told[0].getMessage()
+
+
+def test_a_kept_run_that_cannot_be_shown_is_refused_before_its_address_is_told(folder: Path, tmp_path: Path) -> None:
+    spoilt = Path(shutil.copytree(folder, tmp_path / "run"))
+    with closing(sqlite3.connect(spoilt / "journal.sqlite")) as db, db:
+        db.execute("UPDATE rounds SET cost = '{\"more\": 1}'")
+    announced: list[str] = []
+    with pytest.raises(RunFolderError, match="holds what no run has written"):
+        serve(LiveRun(spoilt), port=0, announce=announced.append)
+    assert not announced
 
 
 def test_events_say_where_the_run_stands(site: Site) -> None:

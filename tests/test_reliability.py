@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -33,10 +35,10 @@ from anchorscope.run import Run, is_finished
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor
 from anchorscope.text.read import read_texts
-from reliability import fuzz, page, poison, same, soak
+from reliability import fuzz, hostile_folders, page, poison, same, signals, soak
 from reliability.models import FOLDER
 from reliability.parsers import Parsers
-from reliability.tables import Study
+from reliability.tables import ROOT, Study
 from reliability.work import Work
 
 
@@ -403,3 +405,27 @@ def test_settings_of_the_wrong_kind_are_one_sentence() -> None:
     for given in ({"tau": None}, {"order": 3}, {"labels": "yes"}, {"tau_tilde": "no"}):
         with pytest.raises(InputError, match="must be"):
             replace(Settings(), **given)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_page_that_nobody_keeps_leaves_no_texts_behind(number: signal.Signals, tmp_path: Path) -> None:
+    """Three documents, a page, a signal: the scratch folder of its run goes with the process."""
+    documents = tmp_path / "documents.csv"
+    documents.write_text("text\na great film\na bad film\na plot\n", encoding="utf-8")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anchorscope.cli", "serve", str(documents), *hostile_folders.MODEL, "--port", "0", "-q"],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=signals.as_in_a_terminal,
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        assert process.stdout.readline().startswith("http://127.0.0.1:")
+        assert list(temporary.iterdir())
+        process.send_signal(number)
+        assert process.wait(20) == -number
+    assert not list(temporary.iterdir())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, TextIO
 
 from anchorscope.cli import inputs, options
@@ -59,7 +61,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     documents: Sequence[str] = given.get("documents", [])
     if not documents:
         raise InputError("Name a run folder, or the documents to explain with --model M.")
-    with TemporaryDirectory(prefix="anchorscope-") as scratch:
+    with _ended_in_order(), TemporaryDirectory(prefix="anchorscope-") as scratch:
         kept = len(documents) == 1 and os.path.isfile(Path(documents[0]) / FILE)  # whatever that is, no error
         live = _kept_run(given, Path(documents[0])) if kept else _new_run(given, Path(scratch))
 
@@ -72,6 +74,33 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
         if not live.is_done and "out" in given:
             say(given, f"What was found so far is kept in {given['out']}: the same command with --resume goes on.")
     return 0
+
+
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""The signals beside Ctrl-C's that end a process in the middle of what it does."""
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """A signal that ends the process interrupts it first, so that no texts stay behind in a scratch folder."""
+    came: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        came.append(number)
+        if len(came) == 1:  # nothing interrupts the tidying up
+            raise KeyboardInterrupt
+
+    is_ours = current_thread() is main_thread()  # Python lets no other thread choose
+    chosen = [number for number in ENDING if is_ours and signal.getsignal(number) is signal.SIG_DFL]
+    for number in chosen:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in chosen:
+            signal.signal(number, signal.SIG_DFL)
+        if came:
+            signal.raise_signal(came[0])  # whoever sent it sees that it was this that ended the process
 
 
 def _kept_run(given: Mapping[str, Any], folder: Path) -> LiveRun:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs
@@ -75,7 +76,8 @@ class Guard:
             cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
             await _answer(send, 303, "", [("location", "/"), ("set-cookie", cookie)])
         else:
-            await self._app(scope, _limited(receive), send)
+            with suppress(Exception):  # the page has answered, and said what failed
+                await self._app(scope, _limited(receive), send)
 
     def _refusal(self, scope: Scope, headers: list[tuple[str, str]]) -> tuple[int, str] | None:
         """The status and the sentence with which a request is turned away, if it is."""

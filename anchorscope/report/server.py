@@ -7,6 +7,8 @@ path is looked up. It only reads what the thread of the run last said, and hands
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -38,6 +40,8 @@ POLL_SECONDS = 0.15
 HEARTBEAT_SECONDS = 15.0
 ANSWER_SECONDS = 120.0
 
+_logger = logging.getLogger(__name__)
+
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 ASSETS = {name: TYPES[Path(name).suffix] for name in (*page.SCRIPTS, page.STYLE)}
 
@@ -53,6 +57,14 @@ class Wish(BaseModel):
     """What the run should do."""
 
     action: Literal["pause", "resume", "stop"]
+
+
+class AsciiJSON(JSONResponse):
+    """JSON that can always be sent: half a character, as a model's error may hold one, is written as its number."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes of a body."""
+        return json.dumps(content, allow_nan=False).encode("ascii")
 
 
 class EventStream(StreamingResponse):
@@ -86,11 +98,12 @@ async def _events(live: LiveRun) -> AsyncIterator[str]:
 
 def make_app(live: LiveRun, *, token: str, port: int) -> Guard:
     """The page of a run, behind its guard."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, default_response_class=AsciiJSON)
     app.include_router(_pages(live))
     app.include_router(_questions(live))
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _misunderstood)
+    app.add_exception_handler(AnchorscopeError, _not_answered)
     app.add_exception_handler(Exception, _failed)
     return Guard(app, token=token, port=port)
 
@@ -139,8 +152,6 @@ def _questions(live: LiveRun) -> APIRouter:
         answer = asyncio.wrap_future(live.ask(question.text, words=question.words))
         try:
             return await _while_somebody_waits(answer, request)
-        except AnchorscopeError as error:
-            raise HTTPException(422, str(error)) from error
         except asyncio.TimeoutError as error:
             raise HTTPException(503, "The model takes too long; try again when the run is over.") from error
         except BaseException as error:
@@ -167,18 +178,25 @@ async def _while_somebody_waits(answer: asyncio.Future[dict[str, Any]], request:
             raise asyncio.TimeoutError
 
 
-def _refused(_: Request, error: Exception) -> JSONResponse:
+def _refused(_: Request, error: Exception) -> AsciiJSON:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code)
+    return AsciiJSON({"error": error.detail}, error.status_code)
 
 
-def _misunderstood(_: Request, error: Exception) -> JSONResponse:
+def _misunderstood(_: Request, error: Exception) -> AsciiJSON:
     assert isinstance(error, RequestValidationError)
-    return JSONResponse({"error": "; ".join(str(one["msg"]) for one in error.errors())}, 422)
+    return AsciiJSON({"error": "; ".join(str(one["msg"]) for one in error.errors())}, 422)
 
 
-def _failed(_: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"error": f"{type(error).__name__}: {error}"}, 500)
+def _not_answered(_: Request, error: Exception) -> AsciiJSON:
+    return AsciiJSON({"error": str(error)}, 422)
+
+
+def _failed(_: Request, error: Exception) -> AsciiJSON:
+    told = f"{type(error).__name__}: {error}"
+    _logger.error("the page: %s (this should not happen; -v shows where it did)", told)
+    _logger.info("the page failed", exc_info=error)
+    return AsciiJSON({"error": told}, 500)
 
 
 def listen(port: int | None) -> socket.socket:
@@ -200,7 +218,12 @@ def listen(port: int | None) -> socket.socket:
 
 
 def serve(live: LiveRun, *, port: int | None, announce: Callable[[str], None]) -> None:
-    """Show a run until the process is interrupted; ``announce`` is given the address."""
+    """Show a run until the process is interrupted; ``announce`` is given the address.
+
+    A kept run that cannot be shown is refused here, before anybody is sent to its page.
+    """
+    if live.is_done:
+        live.view()
     server, listener, address = make_server(live, port=port)
     announce(address)
     live.start()
@@ -222,6 +245,7 @@ def make_server(live: LiveRun, *, port: int | None = None) -> tuple[uvicorn.Serv
         loop="asyncio",
         lifespan="off",
         access_log=False,
+        log_config=None,  # messages go where ours go, in which nothing is sent to a terminal as a command
         log_level="error",
         server_header=False,
         timeout_keep_alive=5,
