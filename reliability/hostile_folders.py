@@ -74,6 +74,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "evaluate": ("evaluate", "RUN"),
     "evaluate, all named": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--cache", "--json"),
     "evaluate, refilled": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--removal", "fill"),
+    "evaluate, over time": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--over-time"),
+    "kept, json": ("explain", "--out", "RUN", "--resume", "--json"),
+    "kept, in words": ("explain", "--out", "RUN", "--resume", "-v"),
     "serve": ("serve", "RUN"),
     "serve, to try": ("serve", "RUN", *MODEL),
     "resume": ("explain", "DOCS", *MODEL, *EXPLAIN, "--cache", "--out", "RUN", "--resume"),
@@ -276,7 +279,7 @@ def _run(plant: Plant, arguments: list[str]) -> tuple[int, list[str]]:
     findings = [*_seen]
     told = said.getvalue()
     errors = [line for line in told.splitlines() if line.startswith("anchorscope: error: ")]
-    odd = ("should not happen", "Traceback", "\x1b")
+    odd = ("should not happen", "\x1b", *(["Traceback"] if "-v" not in arguments else []))
     if status not in (0, 1, 2) or any(one in told for one in odd) or len(errors) != (status > 0):
         findings.append(f"status {status}: {told[-300:]!r}")
     if status and arguments[0] == "serve" and output.getvalue():

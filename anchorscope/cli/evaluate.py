@@ -201,8 +201,13 @@ def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
         moments = moments_of(one.moments)
         if not moments:
             raise RunFolderError(f"The run in {one.folder} has closed no round: there is nothing to see over time.")
+        labels = _labels(one, given)
+        if any(label not in moment.terms for moment in moments for label in labels):
+            raise RunFolderError(
+                f"The journal in {one.folder} does not say what was shown of each label in its result; give --label."
+            )
         kinds = str(one.settings.terms)
-        removals = {label: Removals(one.predictor, one.texts, label, kinds=kinds) for label in _labels(one, given)}
+        removals = {label: Removals(one.predictor, one.texts, label, kinds=kinds) for label in labels}
         found += [{"run": str(one.folder), **row.to_dict()} for row in quality(moments, removals)]
     if "json" in given:
         output.write(json.dumps(found, indent=2) + "\n")
