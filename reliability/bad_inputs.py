@@ -234,6 +234,7 @@ OPTIONS: tuple[tuple[str, ...], ...] = (
     *(("--label", "maybe"), ("--labels", "no,no"), ("--labels", "no"), ("--labels", "no,y\ud800")),
     *(("--out", ""), ("--out", "a\0b"), ("--out", "good.csv"), ("--out", "good.csv/run"), ("--out", "a" * 300)),
     *(("--out", "run"), ("--resume",), ("--training", "missing.csv"), ("--trust", "os.system"), ("--device", "abacus")),
+    *((f"{name}=--",) for name in ("--model", "--out", "--top-k", "--label", "--training", "--preset", "--device")),
     *(("--nonsense",), ("--label-column", "missing"), ("--text-column", "missing")),
 )
 

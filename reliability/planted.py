@@ -108,6 +108,13 @@ def linked(plant: Plant, name: str, target: str) -> None:
     path.symlink_to({"victim": plant.victim, "nothing": plant.outside / "new", "endless": Path("/dev/zero")}[target])
 
 
+def shared(plant: Plant, name: str) -> None:
+    """A file that has a second name outside, where it is watched."""
+    (plant.folder / name).touch()
+    plant.victim.unlink()
+    os.link(plant.folder / name, plant.victim)
+
+
 def piped(plant: Plant, name: str) -> None:
     """A pipe that nobody writes to."""
     (plant.folder / name).unlink(missing_ok=True)
@@ -375,6 +382,7 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     },
     **{f"{name} is an endless link": partial(linked, name=name, target="endless") for name in (FILE, LOG, RESULT)},
     **{f"{name} is a link to victim": partial(linked, name=name, target="victim") for name in DRAFTS},
+    **{f"{name} has a second name outside": partial(shared, name=name) for name in NAMES},
     **{f"{name} is a pipe": partial(piped, name=name) for name in NAMES},
     **{f"{name} is a folder": partial(in_a_folder, name=name) for name in NAMES},
     **{f"{name} is a socket": partial(listening, name=name) for name in (FILE, LOG, RESULT)},

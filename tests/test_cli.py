@@ -23,7 +23,8 @@ import pytest
 from golden import assert_golden
 
 from anchorscope import registry
-from anchorscope.cli import main, make_parsers
+from anchorscope.cli import main, make_parsers, parse
+from anchorscope.errors import InputError
 from anchorscope.result import json_schema
 from anchorscope.scoring.aggregations import AGGREGATIONS
 from anchorscope.settings import PLUGS, PRESETS, Settings
@@ -716,3 +717,10 @@ def test_unexpected_failure_is_one_sentence(run: Command, monkeypatch: pytest.Mo
     assert (
         done.err == "anchorscope: error: ZeroDivisionError: oh\\nno (this should not happen; -v shows where it did)\n"
     )
+
+
+@pytest.mark.parametrize("option", ["--model", "--out", "--top-k", "--label", "--training", "--preset"])
+def test_two_dashes_are_no_value(option: str) -> None:
+    """Python 3.11 hands over an empty list for ``--model=--``."""
+    with pytest.raises(InputError, match=option):
+        parse(["explain", "documents.csv", f"{option}=--"])

@@ -221,3 +221,15 @@ def test_a_setting_of_another_kind_is_no_result(name: str, plant: Plant) -> None
     path.write_text(json.dumps(values))
     with pytest.raises(RunFolderError, match="expected a"):
         Result.load(plant.folder)
+
+
+def test_nothing_is_written_through_a_hard_link(
+    plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    KINDS["journal.sqlite has a second name outside"](plant)
+    before = plant.victim.read_bytes()
+    (plant.folder / "result.json").unlink()
+    assert asked(plant, scratch, *COMMANDS["resume"]) == 2
+    assert "has a second name elsewhere (a hard link)" in capsys.readouterr().err
+    assert plant.victim.read_bytes() == before
+    assert asked(plant, scratch, "top", "RUN") == 0
