@@ -34,6 +34,9 @@ FILE = "evaluation.json"
 OURS = b'{\n  "schema": '
 """What the file begins with."""
 
+MOST_SAMPLES = 1_000_000
+"""Samples of a document that LIME and SHAP draw, and hold in memory all at once."""
+
 PROPOSED_TERMS = 10
 SHOWN_TERMS = 6
 
@@ -71,7 +74,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--against", action="append", metavar="NAME", help="a further list: greedy, lime, shap, pr, sq … (repeatable)"
     )
-    group.add_argument("--samples", type=options.above_zero(int), metavar="N", help="samples of LIME and SHAP")
+    group.add_argument(
+        "--samples", type=options.above_zero(int, MOST_SAMPLES), metavar="N", help="samples of LIME and SHAP"
+    )
     group.add_argument(
         "--budget", type=options.above_zero(int), metavar="TEXTS", help="texts for the greedy search (200000)"
     )
