@@ -98,7 +98,7 @@ class Result:
         """The result in a run folder."""
         path = folder / FILE
         try:
-            values = json.loads(read_regular(path, at_most=LARGEST).decode("utf-8"), parse_constant=_refuse_constant)
+            values = _read_json(read_regular(path, at_most=LARGEST))
             schema = values["schema"]
             if schema not in READ_SCHEMAS:
                 raise RunFolderError(f"{path} has schema {schema!r}, this version reads 1 and {SCHEMA}.")
@@ -110,7 +110,7 @@ class Result:
                 finished=_typed(values["finished"], bool),
                 settled=_typed(values["settled"], bool),
                 interval_level=_number(values["interval_level"]),
-                settings={**values["settings"], "seed": _typed(values["settings"]["seed"], int)},
+                settings=_settings(values["settings"]),
                 cost=_cost(values["cost"]),
                 documents={
                     **_known_documents(values["documents"]),
@@ -246,6 +246,17 @@ def _cost(values: Mapping[str, Any]) -> Cost:
     return Cost(seconds=_number(values["seconds"]), **counts)
 
 
+def _settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, of which those that say what the numbers mean are of their kind."""
+    for name in ("seed", "top_k"):
+        _typed(values[name], int)
+    for name in ("score", "aggregation", "strategy"):
+        _typed(values[name], str)
+    for name in ("tau", "regret"):
+        _number(values[name])
+    return {**values}
+
+
 def _known_documents(values: Mapping[str, Any]) -> dict[str, Any]:
     if "unseen" not in values:
         return {**values}
@@ -268,8 +279,25 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+LONGEST_NUMBER = 20
+"""Characters of a whole number, beyond which no run counts."""
+
+
+def _read_json(text: bytes) -> Any:
+    """The values of a file, every number of them one that a run can have written."""
+    return json.loads(text.decode("utf-8"), parse_constant=_finite_number, parse_float=_finite_number, parse_int=_whole)
+
+
+def _finite_number(digits: str) -> float:
+    if not isfinite(number := float(digits)):
+        raise ValueError(f"a number is {number}")
+    return number
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError(f"a number has {len(digits):,} digits")
+    return int(digits)
 
 
 def is_result(head: bytes) -> bool:

@@ -128,6 +128,8 @@ class Run:
         except AnchorscopeError:
             if journal and journal.is_new and not journal.holds_predictions():
                 journal.discard()
+            elif journal and not journal.is_new and self._last is None:
+                journal.withdraw()
             raise
         except (GeneratorExit, KeyboardInterrupt):
             self._keep_result()

@@ -234,7 +234,9 @@ OPTIONS: tuple[tuple[str, ...], ...] = (
     *(("--perturbator", "x"), ("--perturbator", "a\0b"), ("--perturbator", "masked-lm:nowhere")),
     *(("--label", "maybe"), ("--labels", "no,no"), ("--labels", "no"), ("--labels", "no,y\ud800")),
     *(("--out", ""), ("--out", "a\0b"), ("--out", "good.csv"), ("--out", "good.csv/run"), ("--out", "a" * 300)),
+    *(("--out", "new/a/b", "--label", "maybe"), ("--out", "a/../new", "--label", "maybe")),
     *(("--out", "run"), ("--resume",), ("--training", "missing.csv"), ("--trust", "os.system"), ("--device", "abacus")),
+    *((f"{name}=--",) for name in ("--model", "--out", "--top-k", "--label", "--training", "--preset", "--device")),
     *(("--nonsense",), ("--label-column", "missing"), ("--text-column", "missing")),
 )
 
@@ -301,6 +303,7 @@ def of_models() -> dict[str, Case]:
 
 
 COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("evaluate", "run", "--docs", "good.csv", *MODEL, "--against", "lime", "--samples", "9" * 30),
     *((), ("explian",), ("top",), ("top", "missing"), ("top", "good.csv"), ("top", "a\0b"), ("top", "a" * 300)),
     *(("top", "run", "--format", "x"), ("top", "run", "--aggregation", "x"), ("top", "run", "--label", "x")),
     *(("top", "run", "--top-k", "0"), ("compare", "run", "missing"), ("compare", "run"), ("report", "missing")),

@@ -22,7 +22,7 @@ import sqlite3
 import stat
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, redirect_stderr, redirect_stdout
 from http.client import OK, HTTPConnection
 from multiprocessing.pool import AsyncResult, Pool
@@ -74,6 +74,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "evaluate": ("evaluate", "RUN"),
     "evaluate, all named": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--cache", "--json"),
     "evaluate, refilled": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--removal", "fill"),
+    "evaluate, over time": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--over-time"),
+    "kept, json": ("explain", "--out", "RUN", "--resume", "--json"),
+    "kept, in words": ("explain", "--out", "RUN", "--resume", "-v"),
     "serve": ("serve", "RUN"),
     "serve, to try": ("serve", "RUN", *MODEL),
     "resume": ("explain", "DOCS", *MODEL, *EXPLAIN, "--cache", "--out", "RUN", "--resume"),
@@ -237,9 +240,10 @@ def try_folder(scratch: Path, number: int, kind: str, seed: int) -> dict[str, An
     for name, command in COMMANDS.items():
         here = scratch / str(number)
         plant = _planted(here, scratch, kind, number, seed)
+        outside = _contents(plant.outside)
         status, found = _run(plant, placed(command, plant.folder, scratch))
         statuses.append(status)
-        findings += [f"{name}: {finding}" for finding in (*found, *_changed(plant))]
+        findings += [f"{name}: {finding}" for finding in (*found, *_changed(plant, outside))]
         shutil.rmtree(here)
     return {
         **{"folder": number, "kind": kind, "commands": len(statuses), "refused": sum(map(bool, statuses))},
@@ -276,7 +280,7 @@ def _run(plant: Plant, arguments: list[str]) -> tuple[int, list[str]]:
     findings = [*_seen]
     told = said.getvalue()
     errors = [line for line in told.splitlines() if line.startswith("anchorscope: error: ")]
-    odd = ("should not happen", "Traceback", "\x1b")
+    odd = ("should not happen", "\x1b", *(["Traceback"] if "-v" not in arguments else []))
     if status not in (0, 1, 2) or any(one in told for one in odd) or len(errors) != (status > 0):
         findings.append(f"status {status}: {told[-300:]!r}")
     if status and arguments[0] == "serve" and output.getvalue():
@@ -291,10 +295,14 @@ def _temporary() -> list[str]:
     return [os.path.join(os.path.realpath(tempfile.gettempdir()), "anchorscope-")]
 
 
-def _changed(plant: Plant) -> list[str]:
+def _changed(plant: Plant, before: Mapping[str, bytes]) -> list[str]:
     """What has become of what must not be touched."""
-    found = {path.name: path.read_bytes() for path in plant.outside.iterdir()}
-    return [] if found == {VICTIM: b"precious"} else [f"outside there is now {sorted(found)}"]
+    found = _contents(plant.outside)
+    return [] if found == before else [f"outside there is now {sorted(found)}, and it has changed"]
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def _state(folder: Path) -> dict[str, tuple[Any, ...]]:

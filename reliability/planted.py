@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import random
+import re
 import socket
 import sqlite3
 import struct
@@ -22,7 +23,7 @@ from typing import Any
 
 from anchorscope.asking.answers_file import FILE as ANSWERS
 from anchorscope.asking.answers_file import open_answers
-from anchorscope.journal.database import FILE
+from anchorscope.journal.database import COUNTED, FILE
 from anchorscope.journal.opening import INDEX, LOG, ROLLBACK
 from anchorscope.journal.writer import LOCK
 
@@ -105,6 +106,13 @@ def linked(plant: Plant, name: str, target: str) -> None:
     path = plant.folder / name
     path.unlink(missing_ok=True)
     path.symlink_to({"victim": plant.victim, "nothing": plant.outside / "new", "endless": Path("/dev/zero")}[target])
+
+
+def shared(plant: Plant, name: str) -> None:
+    """A file that has a second name outside, where it is watched."""
+    (plant.folder / name).touch()
+    plant.victim.unlink()
+    os.link(plant.folder / name, plant.victim)
 
 
 def piped(plant: Plant, name: str) -> None:
@@ -244,6 +252,38 @@ def commanding_cost(plant: Plant) -> None:
         db.execute("UPDATE rounds SET cost = ?", (json.dumps({"\x1b]0;title\x07\x1b[2J": 1}),))
 
 
+def miscounted(plant: Plant, key: str) -> None:
+    """A count of before the first round that is none; or so far below zero that no budget would ever be spent."""
+    with plant.database() as db:
+        value = plant.chances.choice(["null", "[]", '"x"', "-1000000000", "1e300", '{"usable": null}'])
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def odd_moments(plant: Plant) -> None:
+    """What was shown after each round is no list."""
+    with plant.database() as db:
+        value = plant.chances.choice(["5", "[]", "{}", '{"labels": {"no": 5}}', '{"labels": {"no": {"terms": [5]}}}'])
+        db.execute("UPDATE moments SET moment = ?", (value,))
+
+
+def odd_number(plant: Plant) -> None:
+    """A number of the result that JSON knows and no run has: infinite, or of four thousand digits."""
+    path = plant.folder / RESULT
+    numbers = [*re.finditer(r": (-?[0-9][0-9.e+-]*)", path.read_text(encoding="utf-8"))]
+    chosen = plant.chances.choice(numbers)
+    text = path.read_text(encoding="utf-8")
+    odd = plant.chances.choice(["1e999", "-1e999", "1" + "0" * 4000])
+    path.write_text(text[: chosen.start(1)] + odd + text[chosen.end(1) :], encoding="utf-8")
+
+
+def odd_setting(plant: Plant) -> None:
+    """A setting of the result of another kind."""
+    path = plant.folder / RESULT
+    values = json.loads(path.read_bytes())
+    values["settings"][plant.chances.choice(["aggregation", "score", "strategy", "tau", "regret", "top_k"])] = []
+    path.write_text(json.dumps(values, indent=2), encoding="utf-8")
+
+
 def many_labels(plant: Plant) -> None:
     """A small file that asks for a large table."""
     with plant.database() as db:
@@ -342,6 +382,7 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     },
     **{f"{name} is an endless link": partial(linked, name=name, target="endless") for name in (FILE, LOG, RESULT)},
     **{f"{name} is a link to victim": partial(linked, name=name, target="victim") for name in DRAFTS},
+    **{f"{name} has a second name outside": partial(shared, name=name) for name in NAMES},
     **{f"{name} is a pipe": partial(piped, name=name) for name in NAMES},
     **{f"{name} is a folder": partial(in_a_folder, name=name) for name in NAMES},
     **{f"{name} is a socket": partial(listening, name=name) for name in (FILE, LOG, RESULT)},
@@ -363,6 +404,10 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "bytes of the log": partial(changed_bytes, name=LOG),
     "bytes of the result": partial(changed_bytes, name=RESULT),
     "cells": changed_cells,
+    **{f"{key} is no count": partial(miscounted, key=key) for key in (*COUNTED, "documents")},
+    "moments of another kind": odd_moments,
+    "a number of the result": odd_number,
+    "a setting of the result": odd_setting,
     "a cost with commands to a terminal": commanding_cost,
     "values of the result": changed_result,
     "many labels and terms": many_labels,
@@ -381,6 +426,8 @@ OFTEN = (
     "bytes of the result",
     "cells",
     "values of the result",
+    "a number of the result",
+    "moments of another kind",
     "another version",
     "sources of another kind",
 )

@@ -24,7 +24,8 @@ import pytest
 from golden import assert_golden
 
 from anchorscope import registry
-from anchorscope.cli import main, make_parsers
+from anchorscope.cli import main, make_parsers, parse
+from anchorscope.errors import InputError
 from anchorscope.result import json_schema
 from anchorscope.scoring.aggregations import AGGREGATIONS
 from anchorscope.settings import PLUGS, PRESETS, Settings
@@ -726,3 +727,63 @@ def test_unexpected_failure_is_one_sentence(run: Command, monkeypatch: pytest.Mo
     assert (
         done.err == "anchorscope: error: ZeroDivisionError: oh\\nno (this should not happen; -v shows where it did)\n"
     )
+
+
+@pytest.mark.parametrize("option", ["--model", "--out", "--top-k", "--label", "--training", "--preset"])
+def test_two_dashes_are_no_value(option: str) -> None:
+    """Python 3.11 hands over an empty list for ``--model=--``."""
+    with pytest.raises(InputError, match=option):
+        parse(["explain", "documents.csv", f"{option}=--"])
+
+
+BAD_FROM_THE_SECOND_BATCH = """
+import numpy as np
+calls = 0
+def model(texts):
+    global calls
+    calls += 1
+    return np.full((len(texts), 2), 0.5) if calls == 1 else None
+"""
+
+
+@pytest.mark.parametrize("out", ["new/a/b/c", "a/../b"])
+def test_folders_made_for_a_run_that_is_refused_go_again(out: str, run: Command, workplace: Path) -> None:
+    (workplace / "unsound.py").write_text("def model(texts):\n    return None\n")
+    before = {*workplace.iterdir()} | {workplace / "__pycache__"}
+    bad = ["--model", "unsound:model", "--labels", "no,yes", "--model-tries", "1"]
+    assert run(*EXPLAIN, *bad, "--out", out).status == 2
+    assert {*workplace.iterdir()} <= before
+
+
+def test_answers_that_are_kept_are_told_though_the_model_then_fails(run: Command, workplace: Path) -> None:
+    (workplace / "later.py").write_text(BAD_FROM_THE_SECOND_BATCH)
+    bad = ["--model", "later:model", "--labels", "no,yes", "--model-tries", "1", "--out", "run"]
+    done = run(*EXPLAIN, *bad)
+    assert done.status == 2
+    assert (workplace / "run" / "journal.sqlite").exists() == ("--resume goes on" in done.err)
+
+
+def test_a_refused_resume_leaves_no_lock(run: Command, workplace: Path) -> None:
+    run(*SCAN, "--out", "run", "--max-model-calls", "300")
+    (workplace / "run" / "journal.lock").unlink()
+    assert run(*SCAN, "--out", "run", "--resume", "--seed", "7").status == 2
+    assert run("explain", "nowhere.csv", *SCAN[2:], "--out", "run", "--resume").status == 2
+    assert not (workplace / "run" / "journal.lock").exists()
+
+
+def test_a_model_is_not_looked_for_in_a_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = tmp_path / "documents.csv"
+    documents.write_text("text\na great film\n")
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for model in ("models:model", ".", "x.onnx"):
+        assert main(["explain", str(documents), "--model", model]) == 2
+        assert capsys.readouterr().err.count("anchorscope: error: ") == 1
+
+
+def test_too_many_samples_are_refused() -> None:
+    with pytest.raises(InputError, match="from 1 to 1,000,000"):
+        parse(["evaluate", "run", "--against", "lime", "--samples", "9" * 30])

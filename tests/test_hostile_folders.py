@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from anchorscope import cli
+from anchorscope.errors import RunFolderError
+from anchorscope.result import Result
 from reliability import hostile_folders, planted
 from reliability.hostile_folders import COMMANDS, MODEL, placed
 from reliability.planted import EVALUATION, KINDS, Plant
@@ -170,3 +174,62 @@ def test_the_study_finds_nothing_in_its_small_form() -> None:
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "0 findings" in done.stdout
+
+
+# --- numbers and kinds that no run writes ---
+
+
+@pytest.mark.parametrize("key", ["drawn", "asked", "tokens", "kept", "documents"])
+@pytest.mark.parametrize("value", ["null", "[]", '"x"', "-1000000000"])
+def test_a_count_that_is_none_is_refused(
+    key: str, value: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Believed, minus a billion texts asked about would let a budget never end."""
+    with plant.database() as db:
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+    assert asked(plant, scratch, "top", "RUN") == 2
+    (plant.folder / "result.json").unlink()  # or the run is over, and nothing is asked
+    assert asked(plant, scratch, *COMMANDS["resume"]) == 2
+    assert capsys.readouterr().err.count("no run has written") == 2
+
+
+@pytest.mark.parametrize("moment", ["5", "{}", '{"labels": {"no": {"terms": [5]}}}'])
+def test_a_moment_that_is_none_is_refused(
+    moment: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with plant.database() as db:
+        db.execute("UPDATE moments SET moment = ?", (moment,))
+    assert asked(plant, scratch, "evaluate", "RUN", "--docs", "DOCS", *MODEL, "--over-time") == 2
+    assert "no run has written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["1e999", "1" + "0" * 4000])
+def test_a_number_that_no_run_has_is_refused(
+    number: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = plant.folder / "result.json"
+    path.write_text(re.sub(r'"predictor_texts": \d+', f'"predictor_texts": {number}', path.read_text()))
+    assert asked(plant, scratch, "report", "RUN") == 2
+    assert "cannot be read (ValueError: a number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["aggregation", "tau", "regret"])
+def test_a_setting_of_another_kind_is_no_result(name: str, plant: Plant) -> None:
+    path = plant.folder / "result.json"
+    values = json.loads(path.read_text())
+    values["settings"][name] = []
+    path.write_text(json.dumps(values))
+    with pytest.raises(RunFolderError, match="expected a"):
+        Result.load(plant.folder)
+
+
+def test_nothing_is_written_through_a_hard_link(
+    plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    KINDS["journal.sqlite has a second name outside"](plant)
+    before = plant.victim.read_bytes()
+    (plant.folder / "result.json").unlink()
+    assert asked(plant, scratch, *COMMANDS["resume"]) == 2
+    assert "has a second name elsewhere (a hard link)" in capsys.readouterr().err
+    assert plant.victim.read_bytes() == before
+    assert asked(plant, scratch, "top", "RUN") == 0

@@ -407,6 +407,16 @@ def test_markdown_keeps_its_columns() -> None:
     assert "| a\\|b&lt;i&gt; | 1 | x |" in table
 
 
+def test_markdown_fetches_nothing() -> None:
+    table = flat.to_markdown({"![x](http://evil)": explanation("![x](http://evil)", term("x", 1.0))})
+    assert "| !\\[x\\](http://evil) | 1 | x |" in table
+
+
+@pytest.mark.parametrize("text", ["\n=1+1", "＝1+1", "＋1", "－1", "＠sum"])
+def test_a_formula_in_disguise_is_none(text: str) -> None:
+    assert flat.cell(text) == f"'{text}"
+
+
 def test_markdown_has_the_line_and_the_list_against() -> None:
     rows = [line.split(" | ") for line in flat.to_markdown({"positive": two_labels()["positive"]}).splitlines()[2:]]
     assert [row[2] for row in rows] == [

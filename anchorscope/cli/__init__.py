@@ -21,7 +21,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from difflib import get_close_matches
 from importlib import import_module
@@ -89,7 +89,19 @@ def parse(argv: Sequence[str] | None) -> dict[str, Any]:
         near = get_close_matches(unread[0].partition("=")[0], known, n=3)
         advice = f"did you mean {' or '.join(near)}?" if near else "name all files in one place."
         raise InputError(f"{unread[0]!r} is not understood; {advice} See {parser.prog} --help.")
+    _refuse_no_value(parsers[given["command"]], given)
     return given
+
+
+def _refuse_no_value(parser: argparse.ArgumentParser, given: Mapping[str, Any]) -> None:
+    """Refuse ``--option=--``: argparse takes the two dashes for a separator, and hands over an empty list."""
+    for action in parser._actions:
+        if action.nargs in (None, argparse.ONE_OR_MORE) and action.option_strings:
+            value = given.get(action.dest)
+            if value == [] or (isinstance(value, list) and [] in value):
+                raise InputError(
+                    f"{action.option_strings[-1]} takes a value, and -- is none; see {parser.prog} --help."
+                )
 
 
 def make_parsers(named: Collection[str] = tuple(COMMANDS)) -> dict[str, argparse.ArgumentParser]:

@@ -34,6 +34,9 @@ FILE = "evaluation.json"
 OURS = b'{\n  "schema": '
 """What the file begins with."""
 
+MOST_SAMPLES = 1_000_000
+"""Samples of a document that LIME and SHAP draw, and hold in memory all at once."""
+
 PROPOSED_TERMS = 10
 SHOWN_TERMS = 6
 
@@ -71,7 +74,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--against", action="append", metavar="NAME", help="a further list: greedy, lime, shap, pr, sq … (repeatable)"
     )
-    group.add_argument("--samples", type=options.above_zero(int), metavar="N", help="samples of LIME and SHAP")
+    group.add_argument(
+        "--samples", type=options.above_zero(int, MOST_SAMPLES), metavar="N", help="samples of LIME and SHAP"
+    )
     group.add_argument(
         "--budget", type=options.above_zero(int), metavar="TEXTS", help="texts for the greedy search (200000)"
     )
@@ -201,8 +206,13 @@ def _over_time(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO
         moments = moments_of(one.moments)
         if not moments:
             raise RunFolderError(f"The run in {one.folder} has closed no round: there is nothing to see over time.")
+        labels = _labels(one, given)
+        if any(label not in moment.terms for moment in moments for label in labels):
+            raise RunFolderError(
+                f"The journal in {one.folder} does not say what was shown of each label in its result; give --label."
+            )
         kinds = str(one.settings.terms)
-        removals = {label: Removals(one.predictor, one.texts, label, kinds=kinds) for label in _labels(one, given)}
+        removals = {label: Removals(one.predictor, one.texts, label, kinds=kinds) for label in labels}
         found += [{"run": str(one.folder), **row.to_dict()} for row in quality(moments, removals)]
     if "json" in given:
         output.write(json.dumps(found, indent=2) + "\n")

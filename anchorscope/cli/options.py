@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import asdict
-from math import isfinite
+from math import inf
 from pathlib import Path
 from textwrap import wrap
 
@@ -323,17 +323,18 @@ def a_device(text: str) -> str:
     return text
 
 
-def above_zero(kind: Callable[[str], float]) -> Callable[[str], float]:
+def above_zero(kind: Callable[[str], float], at_most: float = inf) -> Callable[[str], float]:
     """A reader of numbers above 0.
 
     >>> above_zero(int)("3")
     3
     """
+    bounds = "above 0" if at_most == inf else f"from 1 to {at_most:,}"
 
     def read(text: str) -> float:
         number = kind(text)
-        if not number > 0 or not isfinite(number):
-            raise argparse.ArgumentTypeError(f"must be a number above 0, not {text}")
+        if not 0 < number <= at_most or number == inf:
+            raise argparse.ArgumentTypeError(f"must be a number {bounds}, not {text}")
         return number
 
     read.__name__ = kind.__name__  # argparse names it: invalid int value

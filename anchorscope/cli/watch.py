@@ -14,6 +14,7 @@ from rich.text import Text
 
 from anchorscope import registry
 from anchorscope.errors import InputError, ModelError, StorageError
+from anchorscope.journal.database import FILE as JOURNAL
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.json_lines import JsonLines
 from anchorscope.report.lists import NOTHING_HIDDEN
@@ -50,10 +51,12 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
     except KeyboardInterrupt:
         interrupted = True
     except (ModelError, StorageError, OSError) as error:
+        kept = f"What was found so far is kept in {folder}: the same command with --resume goes on."
         if last is None:
-            raise InputError(str(error)) from error
+            has_begun = folder is not None and (folder / JOURNAL).exists()
+            raise InputError(f"{error} {kept}" if has_begun else str(error)) from error
         if folder:
-            say(given, f"What was found so far is kept in {folder}: the same command with --resume goes on.")
+            say(given, kept)
         raise
     finally:
         for reader in readers:

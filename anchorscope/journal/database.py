@@ -106,7 +106,7 @@ def check_tables(db: sqlite3.Connection, folder: Path) -> None:
     try:
         tables = schema_of(db)
         meta = next(one for one in schema_made_by(_TABLES) if one[1] == "meta")
-        found = read_meta(db).get("schema") if meta in tables else None
+        found = _values(db).get("schema") if meta in tables else None
     except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise unopened(folder, error) from error
     if found is not None and found != SCHEMA:
@@ -191,8 +191,27 @@ def read_json(text: str) -> Any:
     return json.loads(text, parse_constant=finite, parse_float=finite)
 
 
+COUNTED = ("drawn", "asked", "tokens", "kept")
+"""What a run counts before its first round: documents drawn, texts and tokens asked about, answers that were kept."""
+
+
 def read_meta(db: sqlite3.Connection) -> dict[str, Any]:
-    """What a run is, by name."""
+    """What a run is, by name; what is counted there are counts."""
+    meta = _values(db)
+    counts = {name: meta[name] for name in COUNTED if name in meta}
+    if "documents" in meta:
+        counts["usable"] = meta["documents"]["usable"]
+    for name, value in counts.items():
+        if type(value) is not int or not 0 <= value < LARGEST_COUNT:
+            raise ValueError(f"{name} is no count")
+    return meta
+
+
+LARGEST_COUNT = 1 << 63
+
+
+def _values(db: sqlite3.Connection) -> dict[str, Any]:
+    """The rows of ``meta``, whatever they hold."""
     return {key: read_json(value) for key, value in db.execute("SELECT key, value FROM meta")}
 
 

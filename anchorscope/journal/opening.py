@@ -7,7 +7,7 @@ and the file that it names as its super-journal deleted, wherever that is; so wo
               medium can be read. Where a write-ahead log holds rows that are not in the file yet (the run goes on, or
               was killed), file and log are copied to a private folder first, and SQLite repairs the copy. It has
               no name any more once it is open, so that nothing is left of it, whatever ends the process.
-    writing   refuses a folder in which one of the files is a link, a pipe or the like, or in which there is a rollback
+    writing   refuses a folder in which one of the files is a link (hard ones, too), a pipe or the like, or a rollback
               journal, or a log without its file: a run leaves none. A new file is made under a name that nobody can
               foresee, whole, and then takes its place; the next writer removes what a kill left under such a name.
 """
@@ -119,7 +119,11 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
 def refuse_planted(folder: Path) -> None:
     """Refuse a folder that holds what no run writes in the place of its files."""
     for name in (FILE, LOG, INDEX):
-        refuse_irregular(folder / name)
+        if refuse_irregular(folder / name) and os.lstat(folder / name).st_nlink > 1:
+            raise RunFolderError(
+                f"{folder / name} has a second name elsewhere (a hard link), and what is written here would be written "
+                "there; go on with a copy of the folder (cp -r), or start afresh in another --out."
+            )
     if not os.path.lexists(folder / FILE) and any(os.path.lexists(folder / name) for name in (LOG, INDEX)):
         raise RunFolderError(
             f"The folder {folder} holds the log of a journal and no journal, which no run leaves behind; move the log "

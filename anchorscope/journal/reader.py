@@ -174,7 +174,8 @@ class RunReader:
     @defensive
     def moments(self) -> list[dict[str, Any]]:
         """What was shown after each round."""
-        return [read_json(moment) for (moment,) in self._db.execute("SELECT moment FROM moments ORDER BY round")]
+        rows = self._db.execute("SELECT moment FROM moments ORDER BY round")
+        return [_checked_moment(read_json(moment)) for (moment,) in rows]
 
     @defensive
     def texts(self) -> dict[int, str]:
@@ -294,3 +295,12 @@ def _check_meta(meta: Mapping[str, Any]) -> None:
         for field in ("name", "sha256"):
             if not isinstance(meta[part][field], str):
                 raise TypeError(f"the {field} of the {part} is no string")
+
+
+def _checked_moment(moment: Any) -> dict[str, Any]:
+    """What was shown after a round, as a run writes it: numbers, and for each label a list of terms."""
+    numbers = (moment[name] for name in ("seconds", "tests", "predictor_texts"))
+    terms = [term for here in moment["labels"].values() for term in here["terms"]]
+    if any(type(number) not in (int, float) for number in numbers) or any(type(term) is not str for term in terms):
+        raise TypeError("what was shown after a round is no list of terms, or its cost no number")
+    return dict(moment)

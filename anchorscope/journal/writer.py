@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError, StorageError
-from anchorscope.files import refuse_foreign, remove_drafts
+from anchorscope.files import refuse_foreign, refuse_irregular, remove_drafts
 from anchorscope.journal.database import (
     FILE,
     defensive,
@@ -52,7 +52,7 @@ class Journal:
         """Open or create; refuse at once if another process writes here."""
         self._folder = folder
         self._meta: dict[str, Any] | None = None  # not read yet
-        self._made_folder = not folder.exists()
+        self._made_folders = [path for path in (folder, *folder.parents) if not path.exists()]
         self._made_lock = not (folder / LOCK).exists()
         self._lock = _locked(folder)
         remove_drafts(folder)
@@ -61,6 +61,7 @@ class Journal:
             self._db = open_for_writing(folder)
         except BaseException:
             self._lock.release()
+            self._tidy()
             raise
 
     def close(self) -> None:
@@ -69,13 +70,25 @@ class Journal:
         self._lock.release()
 
     def discard(self) -> None:
-        """Remove the journal, its lock and the folder that was made for them: bad input leaves nothing behind."""
+        """Remove the journal, its lock and the folders that were made for them: bad input leaves nothing behind."""
         self.close()
-        for name in (FILE, LOG, INDEX, *([LOCK] if self._made_lock else [])):
+        for name in (FILE, LOG, INDEX):
             (self._folder / name).unlink(missing_ok=True)
-        if self._made_folder:
+        self._tidy()
+
+    def withdraw(self) -> None:
+        """Close a journal that was there before and was refused: its folder may be somebody else's."""
+        self.close()
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Remove the lock and the folders, where they were made here."""
+        with suppress(OSError):
+            if self._made_lock:
+                (self._folder / LOCK).unlink()
+        for folder in self._made_folders:
             with suppress(OSError):  # somebody has put something there
-                self._folder.rmdir()
+                folder.rmdir()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -261,7 +274,7 @@ def enumerated(*columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 
 def refuse_busy(folder: Path) -> None:
     """Refuse a folder that another process writes to, before anything heavy is loaded; what a kill left there goes."""
-    if (folder / FILE).exists():
+    if (folder / FILE).exists() and refuse_irregular(folder / LOCK):  # without a lock nobody writes
         lock = _locked(folder)
         remove_drafts(folder)
         lock.release()

@@ -16,6 +16,7 @@ packages are imported when a model needs them. May import: text, asking.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from math import inf
@@ -29,7 +30,7 @@ from anchorscope.asking.process import process_as_it_was
 from anchorscope.asking.retry import Retry
 from anchorscope.errors import InputError, ModelFileError
 from anchorscope.files import is_path_of_folder
-from anchorscope.predictors.adapt import adapted
+from anchorscope.predictors.adapt import adapted, current_folder
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.types import HeardLabels, Predictor
 
@@ -105,6 +106,8 @@ def load_predictor(spec: str, **given: Any) -> Predictor:
     kind, argument = _kind(spec)
     options = ModelOptions(**given)
     _refuse_useless(spec, kind, options)
+    if kind != "http" and not os.path.isabs(argument):
+        current_folder()  # whatever is loaded is looked for there
     read: Any = registry.resolve("predictor", kind)
     try:
         with process_as_it_was(spec):

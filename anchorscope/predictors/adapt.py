@@ -90,5 +90,14 @@ def _is_pipeline(model: Any) -> bool:
 
 def put_current_folder_on_path(place: int) -> None:
     """Worker processes get the path of this one, so that they find the same modules."""
-    if os.getcwd() not in sys.path:
-        sys.path.insert(place, os.getcwd())
+    here = current_folder()
+    if here not in sys.path:
+        sys.path.insert(place, here)
+
+
+def current_folder() -> str:
+    """Where we are; somebody may have removed it."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise InputError("The current folder has been removed; change to one that exists, then try again.") from error

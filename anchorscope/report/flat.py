@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -15,9 +16,12 @@ from anchorscope.report.table import safe
 from anchorscope.result import rows
 from anchorscope.types import Explanation
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet would run as a formula."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""How a cell begins that a spreadsheet would run as a formula, in full width, too."""
 
+
+_MARKED = re.compile(r"[\\|\[\]]")
+"""What ends a cell of Markdown, or makes a link or an image of what is in it."""
 
 DIGITS = 6
 """Of the numbers in tables: effects are rounded to a millionth, and intervals have two digits that mean something. JSON
@@ -88,7 +92,7 @@ def _markdown(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.{DIGITS}g}"
-    return escape(safe(str(value)), quote=False).replace("\\", "\\\\").replace("|", "\\|")
+    return _MARKED.sub(r"\\\g<0>", escape(safe(str(value)), quote=False))
 
 
 def _finite(value: Any) -> Any:
