@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
@@ -157,6 +157,7 @@ def find_candidates(
     found = everything if seen is None else everything.within(_seen_words(texts, seen))
     counts = np.bincount(found.term, minlength=len(numbers.terms))
     is_candidate = counts >= settings.min_occurrences
+    _leave_out_long(numbers.terms, is_candidate)
     chosen = sorted(word for word, number in numbers.terms.items() if is_candidate[number])
     if not chosen:
         advice = "lower --min-occurrences or give more documents" if len(counts) else f"--terms is {kinds}"
@@ -184,6 +185,23 @@ def find_candidates(
         n_cut=int((found.sizes < everything.sizes).sum()),
         n_unseen=len(everything.term) - len(found.term),
     )
+
+
+LONGEST_TERM = 1000
+"""Characters of a term; what is longer is no word but data that somebody has put into a text."""
+
+
+def _leave_out_long(terms: Mapping[str, int], is_candidate: NDArray[np.bool_]) -> None:
+    """Take those out that no list could show, and say how many; documents keep them, and the model reads them."""
+    long = [number for term, number in terms.items() if len(term) > LONGEST_TERM and is_candidate[number]]
+    is_candidate[long] = False
+    if long:
+        n = len(long)
+        warnings.warn(
+            f"{n:,} {'word has' if n == 1 else 'words have'} more than {LONGEST_TERM:,} characters and "
+            f"{'is' if n == 1 else 'are'} not tested.",
+            stacklevel=3,
+        )
 
 
 def check_scripts(documents: Sequence[Document], settings: Settings) -> dict[str, str]:
