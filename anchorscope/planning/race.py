@@ -250,13 +250,21 @@ class Race:
         counted = self._sums.counted[label]
         left = self._known.documents[label] - counted
         n_pool = round(POOL_SHARE * size)
-        pool = self._unfinished(label, self._forecasts[label].hoped, POOL)
+        pool = self._pool(label, n_pool)
         doubt = np.maximum(self._doubt(label), LEAST_DOUBT)
         given = Counter(dict(zip(pool, apportioned(n_pool, doubt[pool].tolist(), counted[pool].tolist()))))
         at_stake = self._at_stake(label)
-        focus = self._unfinished(label, at_stake, FOCUS)
+        focus = self._focus(label, at_stake)
         given.update(dict(zip(focus, apportioned(size - n_pool, at_stake[focus].tolist(), [0] * len(focus)))))
         return {word: min(n, int(left[word])) for word, n in given.items() if n > 0}
+
+    def _pool(self, label: int, n: int) -> list[int]:
+        """The words that may be the best; where these have fewer than ``n`` tests left, so many more that there are."""
+        least = POOL * self._settings.top_k
+        words = self._unfinished(label, self._forecasts[label].hoped, max(least, n))
+        left = (self._known.documents[label] - self._sums.counted[label])[words]
+        enough = int(np.searchsorted(np.cumsum(left), n)) + 1
+        return words[: max(least, enough)].tolist()
 
     # --- where a block of samples serves all words of a document ---
 
@@ -277,7 +285,7 @@ class Race:
         waiting = self._start[label][~self._visited[self._start[label]]]
         if len(waiting):
             return waiting[:quota].tolist()
-        focus = self._unfinished(label, self._at_stake(label), FOCUS)
+        focus = self._focus(label, self._at_stake(label))
         # Rounded up; twice the quota in all, so that there is something to choose from.
         each = -(-2 * quota // len(focus))
         wanted: dict[int, int] = {}
@@ -304,11 +312,15 @@ class Race:
         at_stake[now.contenders] *= now.forecast.high - now.forecast.low
         return at_stake
 
-    def _unfinished(self, label: int, order: NDArray[np.float64], times_k: int) -> list[int]:
-        """The first words in an order, the greatest first, among those that are not tested wherever they stand."""
+    def _unfinished(self, label: int, order: NDArray[np.float64], n: int) -> NDArray[np.intp]:
+        """The first n words in an order, the greatest first, among those that are not tested wherever they stand."""
         documents = self._known.documents[label]
         unfinished = self._sums.counted[label] < documents
-        return ranking(order, np.where(unfinished, documents, 0), times_k * self._settings.top_k).tolist()
+        return ranking(order, np.where(unfinished, documents, 0), n)
+
+    def _focus(self, label: int, at_stake: NDArray[np.float64]) -> list[int]:
+        """The words that the regret hangs on."""
+        return self._unfinished(label, at_stake, FOCUS * self._settings.top_k).tolist()
 
 
 def apportioned(n: int, weights: list[float], had: list[int]) -> list[int]:
@@ -318,12 +330,37 @@ def apportioned(n: int, weights: list[float], had: list[int]) -> list[int]:
     >>> apportioned(7, weights=[1.0, 1.0, 0.5], had=[4, 0, 0])
     [1, 4, 2]
     """
-    given = [0] * len(weights)
+    given = _first_given(n, np.array(weights), np.array(had)).tolist() if weights else []
     # The next test goes to the word that has fewest for its weight.
-    waiting = [((before + 0.5) / weight, i) for i, (before, weight) in enumerate(zip(had, weights)) if weight > 0]
+    waiting = [
+        ((before + now + 0.5) / weight, i)
+        for i, (before, now, weight) in enumerate(zip(had, given, weights))
+        if weight > 0
+    ]
     heapq.heapify(waiting)
-    for _ in range(n if waiting else 0):
+    for _ in range(n - sum(given) if waiting else 0):
         _, i = waiting[0]
         given[i] += 1
         heapq.heapreplace(waiting, ((had[i] + given[i] + 0.5) / weights[i], i))
     return given
+
+
+def _first_given(n: int, weights: NDArray[np.float64], had: Numbers) -> Numbers:
+    """Tests that are surely among the n to be given out, (words,): nearly all of them, at a stroke.
+
+    If all words that are behind came to the same tests for their weight, given out in fractions, that level would take
+    exactly n. A word gets what it lacks to it, less one for rounding.
+    """
+    level = _level(n, weights, had)
+    return np.maximum(np.floor(level * weights - had - 1.0), 0.0).astype(np.int64)
+
+
+def _level(n: int, weights: NDArray[np.float64], had: Numbers) -> float:
+    """The level of tests for a weight that n tests in fractions lift the lowest words to."""
+    heavy = weights > 0
+    order = np.argsort(had[heavy] / weights[heavy], kind="stable")
+    # With the first m words at one level: (n + what they had) / what they weigh. m is the first that leaves the next
+    # word above it.
+    level = (n + np.cumsum(had[heavy][order])) / np.cumsum(weights[heavy][order])
+    above = np.append((had[heavy] / weights[heavy])[order][1:], np.inf)
+    return float(level[np.argmax(level <= above)]) if heavy.any() else 0.0

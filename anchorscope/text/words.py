@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,17 +121,16 @@ def removals(text: str, positions: Sequence[Sequence[int]]) -> list[str]:
     >>> removals("A great, great film.", [(1, 3), (0,), ()])
     ['A, film.', 'great, great film.', 'A great, great film.']
     """
-    words = split(text)
-    ends = [end for _, end in spans(words)]
-    last = len(ends) - 1
+    parts = pieces(text)  # gap, word, gap, ..., word, gap
+    ends = list(accumulate(map(len, parts)))
     found = []
     for places in positions:
-        place = places[0] if len(places) == 1 else 0
-        if place > 0 and words.gaps[place] and words.gaps[place + 1] and place < last:
+        place = 2 * places[0] + 1 if len(places) == 1 else 1
+        if 1 < place < len(parts) - 2 and parts[place - 1] and parts[place + 1]:
             # As most are: a word inside the text with a gap on either side goes with the gap before it.
-            found.append(text[: ends[place - 1]] + text[ends[place] :])
+            found.append(text[: ends[place - 2]] + text[ends[place] :])
         else:
-            found.append(replace(words, dict.fromkeys(places, "")))
+            found.append(replace(split(text), dict.fromkeys(places, "")))
     return found
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from runs import finish, make_run, reviews
 
@@ -75,3 +77,28 @@ def test_tests_are_given_out_in_proportion_to_weights_and_to_what_was_had() -> N
     given = apportioned(100, [1.0, 2.0, 0.0, 1.0], [0, 0, 0, 30])
     assert given == [33, 65, 0, 2]
     assert apportioned(4, [0.3], [9]) == [4] and apportioned(4, [], []) == [] and apportioned(4, [0.0], [0]) == [0]
+
+
+WORDS = st.tuples(st.one_of(st.just(0.0), st.just(0.5), st.floats(1e-6, 1)), st.integers(0, 300))
+
+
+@given(n=st.integers(0, 400), words=st.lists(WORDS, max_size=20))
+def test_each_test_goes_to_the_word_that_has_fewest_for_its_weight(n: int, words: list[tuple[float, int]]) -> None:
+    """As one by one; and where two are level, to the first of them."""
+    weights, had = [weight for weight, _ in words], [before for _, before in words]
+    given = [0] * len(words)
+    for _ in range(n if any(weights) else 0):
+        behind = [((had[i] + given[i] + 0.5) / weights[i], i) for i in range(len(words)) if weights[i] > 0]
+        given[min(behind)[1]] += 1
+    assert apportioned(n, weights, had) == given
+
+
+def test_a_race_to_the_end_goes_on_to_other_words_when_the_pool_is_tested() -> None:
+    """400 words, of which each stands in two documents or three: a pool of 3k would need a round for every few."""
+    words = [f"w{i}" for i in range(400)]
+    draw = random.Random(1)
+    texts = [" ".join(draw.sample(words, k=5)) for _ in range(200)]
+    model = WeightPredictor({word: draw.uniform(-1, 1) for word in words})
+    last = finish(make_run(texts, model=model, regret=0.0, min_occurrences=1, **PAIRS))[-1]
+    assert (last.cost.tests, last.settled) == (1000, True)
+    assert last.round <= 25
