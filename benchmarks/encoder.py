@@ -1,6 +1,6 @@
 """How much of a hand-written loop's throughput is left while a Hugging Face encoder is explained?
 
-    python -m benchmarks.encoder [--device cuda --layers 12 --width 768 --documents 4000 --calls 400000] [--compile]
+    python -m benchmarks.encoder [--device cuda --layers 12 --width 768 --documents 4265 --calls 100000] [--compile]
 
 An encoder with random weights (which are as fast as any) reads film reviews. A race by ``occlusion``, a scan by it and
 a race by ``banzhaf`` note which texts they ask about; then the same texts go through a loop by hand: sorted by length,
@@ -26,7 +26,7 @@ from anchorscope import Explainer
 from anchorscope.demo import reviews
 from anchorscope.predictors.huggingface import HuggingFacePredictor
 from anchorscope.text.words import split
-from benchmarks.written import write
+from benchmarks.written import rounded, write
 
 SIZES = {"cpu": (8, 16, 32, 64, 128), "cuda": (256, 512, 1024, 2048, 4096)}
 RUNS: dict[str, dict[str, Any]] = {
@@ -35,7 +35,6 @@ RUNS: dict[str, dict[str, Any]] = {
     "banzhaf": {"preset": "banzhaf"},
 }
 LONGEST = 128
-TRIALS = 3
 
 
 def main() -> int:
@@ -48,6 +47,7 @@ def main() -> int:
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--documents", type=int, default=100)
     parser.add_argument("--calls", type=int, default=1000)
+    parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--out", type=Path, help="where to write, instead of docs/data")
     given = parser.parse_args()
     texts = list(reviews(seed=0)[1].texts[: given.documents])
@@ -56,14 +56,11 @@ def main() -> int:
         predictor = HuggingFacePredictor.from_folder(
             folder, device=given.device, dtype=given.dtype, compiled=given.compile
         )
-        rows = [compared(run, texts, predictor, given) for run in RUNS]
-    for row in rows:
-        print(
-            "  ".join(
-                f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in row.items()
-            )
-        )
-    write("encoder" if given.device == "cpu" else "encoder_cuda", given, rows)
+        rows = []
+        for run in RUNS:
+            rows.append(compared(run, texts, predictor, given))
+            print("  ".join(f"{name} {value}" for name, value in rounded(rows[-1]).items()), flush=True)
+            write("encoder" if given.device == "cpu" else "encoder_cuda", given, rows)
     return 0
 
 
@@ -117,7 +114,7 @@ def compared(name: str, texts: list[str], predictor: HuggingFacePredictor, given
     sizes = SIZES["cpu" if given.device == "cpu" else "cuda"]
     some = noting.asked[: len(noting.asked) // 3]
     size = min(sizes, key=lambda size: timed(lambda: loop(some, size))[0])
-    trials = [(timed(lambda: run(predictor)), timed(lambda: loop(noting.asked, size))) for _ in range(TRIALS)]
+    trials = [(timed(lambda: run(predictor)), timed(lambda: loop(noting.asked, size))) for _ in range(given.trials)]
     ours, by_hand = (np.min([trial[side] for trial in trials], axis=0).tolist() for side in (0, 1))
     return {
         "run": name,
