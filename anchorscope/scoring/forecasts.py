@@ -90,6 +90,7 @@ class LabelForecast:
         self._additive = aggregation.additive
         self._is_graded = self._additive.quantity == "values"
         self._sums = sums.of_label(label, self._additive)
+        self._held = np.flatnonzero((self._sums.documents > 0) | (self._sums.beyond > 0))
         # What the tests alone say on average, with no surrogate and no prior in it.
         self._observed = sums.values[label] / np.maximum(sums.counted[label], 1)
         self._n = tally.occurrences[label]
@@ -106,18 +107,24 @@ class LabelForecast:
     @cached_property
     def estimates(self) -> Floats:
         """The expected total of every word."""
-        return self._totals.expected
+        return self._of_all(self._totals.expected)
 
     @property
     def hoped(self) -> Floats:
         """The score of every word if its total is somewhat better than expected: the less is known, the better."""
-        hoped = self.estimates + OPTIMISM * self._totals.spread
+        hoped = self.estimates + OPTIMISM * self._of_all(self._totals.spread)
         return self._scores(hoped[None], np.arange(len(self._n)), alone=True)[0]
 
     @cached_property
     def _totals(self) -> MixtureTotals:
-        """The total of every word, and how far off it may be."""
-        return all_totals(self._sums, self.prior)
+        """The total of every word that the label's documents may hold, and how far off it may be."""
+        return all_totals(self._sums.of(self._held), self.prior)
+
+    def _of_all(self, of_held: Floats) -> Floats:
+        """The same of every word: one that no document of the label holds brings nothing, for certain."""
+        of_all = np.zeros(len(self._n))
+        of_all[self._held] = of_held
+        return of_all
 
     @cached_property
     def contenders(self) -> NDArray[np.intp]:
@@ -130,11 +137,12 @@ class LabelForecast:
         if self._is_graded:
             least = float(expected[best[: self._k]].min(initial=np.inf))
             # The probability of each word to pass the k-th best one, as it stands now.
-            chance = self._totals.chance_above(least)[holds]
+            chance = self._of_all(self._totals.chance_above(least))[holds]
             nearest = ranking(chance, n, CONTENDERS * self._k)
             against = ranking(-expected, n, self._k)
             return holds[np.unique(np.concatenate([best, nearest[chance[nearest] > LEAST_CHANCE], against]))]
-        estimates, deviations = self.estimates[holds], self._totals.spread[holds]
+        estimates = self.estimates[holds]
+        deviations = self._of_all(self._totals.spread)[holds]
         low, high = (
             self._scores((estimates + reach * deviations)[None], holds, alone=True)[0] for reach in (-REACH, REACH)
         )
