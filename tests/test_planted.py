@@ -71,6 +71,20 @@ def test_what_is_planted_is_neutral_spread_over_frequencies_and_graded(tmp_path:
     assert counts[0] <= 7 and counts[-1] >= 30 and len({*counts}) == 6
 
 
+def test_no_sign_is_planted_as_the_model_looks_for_words(tmp_path: Path) -> None:
+    """Half of the candidates are signs, links and hashtags here, of every frequency that words have."""
+    texts, model = corpus(3)
+    signs = ["!", "?!", "--", ":)", "#now", "@you", "https://x.org/a"]
+    texts = [f"{text} {signs[i % len(signs)]}" if i % 12 else f"{text} {signs[0]}" for i, text in enumerate(texts)]
+    explain(texts, model, tmp_path / "run", 3)
+    run = kept_run(tmp_path / "run", read_texts(texts), model)
+    assert {*signs} & {*run.candidates}
+    for seed in range(5):
+        plants = planted.choose(run, "yes", 12, seed=seed)
+        assert not {*signs} & {plant.term for plant in plants}
+        assert all(plant.documents >= planted.FEWEST_DOCUMENTS for plant in plants)
+
+
 def test_planted_scores_are_inside_their_intervals(tmp_path: Path) -> None:
     """The intervals are of 90%: of 50 true scores 85% have to be inside, and most words that are due are found."""
     inside = known = shown = due = 0

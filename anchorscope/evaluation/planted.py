@@ -206,10 +206,11 @@ def _document_counts(run: KeptRun) -> NDArray[np.int64]:
 
 
 def _eligible(run: KeptRun) -> NDArray[np.intp]:
-    """The candidates that could be planted: neither too rare nor too frequent, and in no list."""
+    """The candidates that could be planted: plain words, neither too rare nor too frequent, and in no list."""
     counts = _document_counts(run)
     listed = {term.term for one in run.result.explanations.values() for term in (*one.terms, *one.against)}
-    is_free = np.array([term not in listed for term in run.candidates])
+    # The wrapper looks for words: a sign, a link or a phrase that it never found would seem to do nothing.
+    is_free = np.array([term not in listed and terms(split(term)) == (term,) for term in run.candidates])
     most = max(MOST_DOCUMENTS * len(run.texts), FEWEST_DOCUMENTS)
     return np.flatnonzero(is_free & (counts >= FEWEST_DOCUMENTS) & (counts <= most))
 
