@@ -72,13 +72,13 @@ def test_what_is_planted_is_neutral_spread_over_frequencies_and_graded(tmp_path:
 
 
 def test_no_sign_is_planted_as_the_model_looks_for_words(tmp_path: Path) -> None:
-    """Half of the candidates are signs, links and hashtags here, of every frequency that words have."""
+    """Four signs are the most frequent candidates that may be planted: one in ten documents holds each."""
     texts, model = corpus(3)
-    signs = ["!", "?!", "--", ":)", "#now", "@you", "https://x.org/a"]
-    texts = [f"{text} {signs[i % len(signs)]}" if i % 12 else f"{text} {signs[0]}" for i, text in enumerate(texts)]
+    signs = ["!", "--", ":)", "#now"]
+    texts = [f"{text} {signs[i % 10]}" if i % 10 < len(signs) else text for i, text in enumerate(texts)]
     explain(texts, model, tmp_path / "run", 3)
     run = kept_run(tmp_path / "run", read_texts(texts), model)
-    assert {*signs} & {*run.candidates}
+    assert {*signs} <= {*run.candidates}
     for seed in range(5):
         plants = planted.choose(run, "yes", 12, seed=seed)
         assert not {*signs} & {plant.term for plant in plants}
