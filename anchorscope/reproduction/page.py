@@ -119,6 +119,21 @@ def page(
         f"[{name}_settings.csv](data/{name}_settings.csv)).\n",
         _quality(summary),
         _of_fast(summary),
+        *_lists(summary),
+        "## Accuracy drop\n",
+        SENTENCES,
+        _drops(summary),
+        "## How to repeat it\n",
+        HOW_TO,
+        "## Files\n",
+        "".join(f"- [{file}](data/{file})\n" for file in files),
+    ]
+    return "\n".join(parts)
+
+
+def _lists(summary: Summary) -> list[str]:
+    """Which words come out: of each setting, under each aggregation, and where one aggregation's stand in another."""
+    return [
         "## Top terms\n",
         "Stop words left out (but by `fast`), first seed.\n",
         _of_fast(summary),
@@ -129,15 +144,7 @@ def page(
         "## Positions\n",
         "G_pr's and G_sq's first terms, each with its 0-based position in the other's full list.\n",
         _positions(summary),
-        "## Accuracy drop\n",
-        SENTENCES,
-        _drops(summary),
-        "## How to repeat it\n",
-        HOW_TO,
-        "## Files\n",
-        "".join(f"- [{file}](data/{file})\n" for file in files),
     ]
-    return "\n".join(parts)
 
 
 def _explained(runs: Sequence[Mapping[str, Any]]) -> int:
