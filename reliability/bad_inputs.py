@@ -88,11 +88,33 @@ def make_model_files(folder: Path) -> None:
         _write(folder, f"{name}/model.onnx", b"")
         _write(folder, f"{name}/tokenizer.json", b"{}")
         _write(folder, f"{name}/config.json", config.encode())
+    _write(folder, "doubling_onnx/model.onnx", doubling_onnx(40))
+    _write(folder, "doubling_onnx/tokenizer.json", b"{}")
     with zipfile.ZipFile(folder / "bomb.skops", "w") as archive:
         archive.writestr("schema.json", "{}")
         archive.infolist()[0].file_size = 5 << 30  # as the directory says
     os.mkfifo(folder / "pipe.skops")
     os.mkfifo(folder / "pipe.onnx")
+
+
+def doubling_onnx(n_functions: int) -> bytes:
+    """An ONNX file in which each function calls the next one twice: 2^n nodes for whoever writes them out."""
+    from onnx import TensorProto, helper
+
+    imported = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
+    functions = []
+    for number in range(n_functions):
+        last = number == n_functions - 1
+        called = {"op_type": "Identity"} if last else {"op_type": f"F{number + 1}", "domain": "local"}
+        nodes = [
+            helper.make_node(inputs=[before], outputs=[after], **called) for before, after in (("x", "m"), ("m", "y"))
+        ]
+        functions.append(helper.make_function("local", f"F{number}", ["x"], ["y"], nodes, imported))
+    values = [helper.make_tensor_value_info(name, TensorProto.INT64, ["n", "l"]) for name in ("input_ids", "logits")]
+    call = helper.make_node("F0", ["input_ids"], ["logits"], domain="local")
+    graph = helper.make_graph([call], "g", values[:1], values[1:])
+    model = helper.make_model(graph, ir_version=8, opset_imports=imported, functions=functions)
+    return bytes(model.SerializeToString())
 
 
 def documents(table: bytes) -> dict[str, bytes]:
@@ -283,6 +305,7 @@ def of_models() -> dict[str, Case]:
         "pipe.onnx",
         "deep_onnx/model.onnx",
         "long_onnx/model.onnx",
+        "doubling_onnx/model.onnx",
         "layers_hf",
         "labels_hf",
         "other_hf",
