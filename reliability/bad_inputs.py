@@ -90,6 +90,11 @@ def make_model_files(folder: Path) -> None:
         _write(folder, f"{name}/config.json", config.encode())
     _write(folder, "doubling_onnx/model.onnx", doubling_onnx(40))
     _write(folder, "doubling_onnx/tokenizer.json", b"{}")
+    step = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+    growing = json.dumps({"normalizer": {"type": "Sequence", "normalizers": [step] * 40}}).encode()
+    for name, files in (("growing_hf", {"config.json": b"{}", "model.safetensors": weights}), ("growing_onnx", {})):
+        for file, data in {"model.onnx": doubling_onnx(1), **files, "tokenizer.json": growing}.items():
+            _write(folder, f"{name}/{file}", data)
     with zipfile.ZipFile(folder / "bomb.skops", "w") as archive:
         archive.writestr("schema.json", "{}")
         archive.infolist()[0].file_size = 5 << 30  # as the directory says
@@ -306,6 +311,8 @@ def of_models() -> dict[str, Case]:
         "deep_onnx/model.onnx",
         "long_onnx/model.onnx",
         "doubling_onnx/model.onnx",
+        "growing_onnx/model.onnx",
+        "growing_hf",
         "layers_hf",
         "labels_hf",
         "other_hf",

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import TOLERANCE, answered, batches, brief, shortened
 from anchorscope.asking.optional import needed
+from anchorscope.asking.tokenizer_file import check_growth
 from anchorscope.errors import LONGEST_LISTED, ModelError, ModelFileError, RunFolderError, clipped, listed
 from anchorscope.files import read_regular
 from anchorscope.predictors.encoding import well_formed
@@ -180,7 +181,9 @@ class OnnxPredictor:
     def _tokenizer(self) -> Any:
         tokenizers = needed("tokenizers", "onnx", "ONNX models")
         try:
-            tokenizer = tokenizers.Tokenizer.from_str(self._read(TOKENIZER).decode("utf-8"))
+            written = self._read(TOKENIZER)
+            check_growth(written)
+            tokenizer = tokenizers.Tokenizer.from_str(written.decode("utf-8"))
         except ModelFileError:
             raise
         except Exception as error:
