@@ -279,6 +279,7 @@ WITH_LABELS = (
     "a_class",
     "raising_labels",
     "fewer_than_none",
+    "oddly_probed",
     "reads_files",
 )
 
@@ -295,8 +296,11 @@ def of_models() -> dict[str, Case]:
     hanging = [*start, "--model", "reliability.bad_models:hangs", "--max-seconds", "1"]
     found["hangs when it is asked for its labels"] = Case(hanging, alone=True)
     found["hangs with its first documents"] = Case([*hanging, "--labels", "no,yes"], alone=True, status=1)
-    travel = [*start, "--model", "reliability.bad_models:cannot_travel", "--workers", "2"]
-    found["cannot travel to workers"] = Case(travel, alone=True)
+    for name in ("cannot_travel", "long_farewell"):
+        travel = [*start, "--model", f"reliability.bad_models:{name}", "--workers", "2"]
+        found[f"{name} to workers"] = Case(travel, alone=True)
+    for name in ("closes_streams", "leaves_a_thread"):
+        found[name] = Case([*start, "--model", f"reliability.bad_models:{name}", "--labels", "no,yes"], alone=True)
     paths = (
         "missing.skops",
         "a\0b",
@@ -387,6 +391,7 @@ def judged(case: Case) -> dict[str, Any]:
     status, printed, said = (_in_a_process if case.needs_process else _here)(case)
     lines = said.splitlines()
     one_sentence = len(lines) == 1 and lines[0].startswith("anchorscope: error: ") and lines[0].isprintable()
+    one_sentence = one_sentence and "\\n" not in lines[0]  # a paragraph in disguise
     expected = not said if 2 in case.closed else one_sentence
     left = sorted(_left(Path.cwd()) - before)
     good = status == case.status and expected and not printed and not left and "should not happen" not in said
