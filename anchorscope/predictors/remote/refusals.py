@@ -16,7 +16,7 @@ from typing import Any
 
 from anchorscope.errors import ModelError
 from anchorscope.predictors.remote.connection import Answer
-from anchorscope.predictors.remote.key import Key
+from anchorscope.predictors.remote.key import MOST_READ, Key
 
 QUOTED = 120
 """Characters of an answer that a sentence quotes."""
@@ -88,7 +88,8 @@ def quoted(content: bytes, key: Key) -> str:
 
     The key is masked before anything is cut off: half a key would not be found any more.
     """
-    text = key.masked(content.decode(json.detect_encoding(content), "replace"))
+    begun = content[: 4 * MOST_READ + 4]  # four bytes a character, at most, and one more than are looked at
+    text = key.masked(begun.decode(json.detect_encoding(begun), "replace"))
     text = " ".join(text[: 20 * QUOTED].split())
     return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}…")
 
