@@ -427,6 +427,22 @@ def test_an_answer_that_is_too_large_is_not_read_to_its_end(
         tracemalloc.stop()
 
 
+def test_how_large_an_answer_may_be_goes_by_the_texts(serve: Serve) -> None:
+    """A megabyte, and a quarter for each of them: two are 1.5."""
+    server = serve(respond=saying(200, b'{"predictions": [' + b"[0.5, 0.5], " * 200_000 + b"[0.5, 0.5]]}"))
+    with pytest.raises(ModelError, match=r"is larger than 1\.5 MB; is this the address"):
+        remote(server, "mlflow").predict(["great", "bad"])
+
+
+def test_an_answer_that_can_be_read_in_two_ways_is_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANCHORSCOPE_KEY", KEY)
+    for name in ("no", KEY):
+        body = f'{{"{name}": 0.5, "{name}": 0.9, "yes": 0.5}}'.encode()
+        with pytest.raises(ModelError, match=r"the name '(no|\*\*\*)' stands twice in one place") as found:
+            remote(serve(respond=saying(200, body))).predict(["great"])
+        assert KEY not in str(found.value)
+
+
 @pytest.mark.parametrize("packing", ["gzip", "deflate"])
 def test_an_answer_may_be_packed(packing: str, serve: Serve) -> None:
     pack = gzip.compress if packing == "gzip" else zlib.compress

@@ -100,12 +100,12 @@ class Retry:
 
     def checked_wait(self, attempt: int, error: BaseException, then: str) -> float:
         """The same; a model that asks for too much is not waited for. ``then`` is what to do when it is back."""
-        wait = self.wait(attempt, error)
-        if wait > LONGEST_ASKED:
+        asked = asked_wait(error)
+        if asked > LONGEST_ASKED:
             raise ModelFailedError(
-                f"The model asks to be left alone for {wait:.0f} seconds ({brief(error)}); {then} when it is back."
+                f"The model asks to be left alone for {asked:.0f} seconds ({brief(error)}); {then} when it is back."
             ) from error
-        return wait
+        return self.wait(attempt, error)
 
 
 _CHANCES = random.Random()
