@@ -6,7 +6,7 @@
     the standard streams     a model that closes them, or puts others in their place, would leave us without a voice;
                              what we open next would get the number of a closed one, and messages would be written to it
     the path of modules      a model that takes folders away would leave us without what we load later
-    limits of Python's       a lower recursion limit, or warnings that are errors: our code would fail
+    limits of Python's       a lower recursion limit, warnings that are errors, an alarm: our code would fail
     the process itself       a model that forks and returns in the child would have the child write our files: the child
                              ends there, and what it had to say is lost with it
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -152,7 +153,20 @@ def _put_back_warnings(before: list[Any]) -> bool:
     return True
 
 
+def _seconds_to_alarm() -> float:
+    return signal.getitimer(signal.ITIMER_REAL)[0] if hasattr(signal, "getitimer") else 0.0
+
+
+def _put_back_alarm(before: float) -> bool:
+    """One that was set before goes on."""
+    if before or not _seconds_to_alarm():
+        return False
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    return True
+
+
 KEPT: tuple[tuple[str, Callable[[], Any], Callable[[Any], bool]], ...] = (
+    ("the alarm", _seconds_to_alarm, _put_back_alarm),
     ("the recursion limit", sys.getrecursionlimit, _put_back_recursion_limit),
     ("how numpy handles errors", np.geterr, _put_back_errors),
     ("the current folder", _current_folder, _put_back_folder),

@@ -256,7 +256,7 @@ class _KeptOpen:
         return self._stream
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self._open(), name)
 
 
 LONGEST_TOLD = 10_000

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import logging
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -76,6 +77,7 @@ def take_streams() -> None:
         (take_streams, ["changed sys.stdout", "changed sys.stderr"]),
         (lambda: setattr(sys, "stderr", 5), ["changed sys.stderr"]),
         (lambda: sys.path.clear(), ["changed the path of modules"]),
+        (lambda: signal.setitimer(signal.ITIMER_REAL, 60.0), ["changed the alarm"]),
         (lambda: sys.setrecursionlimit(len(inspect.stack()) + 30), ["changed the recursion limit"]),
     ],
 )
@@ -125,10 +127,11 @@ MUTES = (
 )
 
 
-def command_with(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
+def command_with(tmp_path: Path, code: str, *explained: str) -> subprocess.CompletedProcess[str]:
     """What the command does with a model in a module."""
-    (tmp_path / "mutes.py").write_text(f"import os, sys, threading, time\ndef model(texts):\n    {code}\n")
-    command = [sys.executable, "-m", "anchorscope", "explain", "--document", "a great film", "--labels", "no,yes"]
+    (tmp_path / "mutes.py").write_text(f"import os, sys, threading, time\nCALLS = []\ndef model(texts):\n    {code}\n")
+    what = explained or ("--document", "a great film")
+    command = [sys.executable, "-m", "anchorscope", "explain", *what, "--labels", "no,yes"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
     return subprocess.run(
         [*command, "--model", "mutes:model"],
@@ -148,10 +151,15 @@ def test_a_model_that_closes_our_streams_leaves_us_our_voice(meddle: str, tmp_pa
     assert done.returncode == 2 and "sums to 1.1" in done.stderr and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("meddle", ["sys.__stdout__.close()", "os.closerange(0, 3)"])
+@pytest.mark.parametrize(
+    "meddle", ["sys.__stdout__.close()", "os.closerange(0, 3)", "sys.stderr.detach()", "sys.stderr.buffer.close()"]
+)
 def test_and_the_place_for_what_is_found(meddle: str, tmp_path: Path) -> None:
-    done = command_with(tmp_path, f"{meddle}\n    return [[0.5, 0.5]] * len(texts)")
-    assert done.returncode == 0 and "film" in done.stdout, done.stderr
+    """The model does it when it is asked for the third time, in a run over several documents."""
+    code = f"CALLS.append(0)\n    if len(CALLS) == 3:\n        {meddle}\n    return [[0.5, 0.5]] * len(texts)"
+    (tmp_path / "docs.csv").write_text("text\n" + "a great film\na bad film\n" * 3)
+    done = command_with(tmp_path, code, "docs.csv", "--round-size", "2")
+    assert done.returncode == 0 and "no · 6 documents" in done.stdout and "Done in" in done.stderr, done.stderr
 
 
 def test_a_thread_that_a_model_leaves_behind_keeps_nobody_waiting(tmp_path: Path) -> None:
