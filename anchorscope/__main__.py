@@ -1,6 +1,6 @@
 """``python -m anchorscope``: the command line."""
 
-from anchorscope.cli import main
+from anchorscope.cli.__main__ import run
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run()

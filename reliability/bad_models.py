@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,34 @@ class FewerThanNone:
         return np.array(keywords(texts))
 
 
+class OddlyProbed(FewerThanNone):
+    """A predictor that says it took a word to find its labels."""
+
+    at_once = 5
+    n_probed = "many"
+
+
+def closes_streams(texts: list[str]) -> Any:
+    """A model that closes what we speak with, and then answers logits."""
+    sys.__stderr__.detach()  # type: ignore[union-attr]
+    os.closerange(0, 3)
+    sys.path.clear()
+    return [[3.0, -2.0]] * len(texts)
+
+
+def leaves_a_thread(texts: list[str]) -> Any:
+    """A model that starts a thread without end, and then answers logits."""
+    Thread(target=time.sleep, args=(3600,)).start()
+    return [[3.0, -2.0]] * len(texts)
+
+
+class LongFarewell(Estimator):
+    """A classifier that says a page when it is packed for the way to a worker."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("cannot pickle this:\n\n" + "a paragraph of reasons\n" * 100)
+
+
 class ReadsFiles(Estimator):
     """A classifier that opens the file which a text names."""
 
@@ -149,6 +177,8 @@ mute = raising(Mute())
 told_no_number = ToldNoNumber()
 raising_labels = RaisingLabels()
 fewer_than_none = FewerThanNone()
+oddly_probed = OddlyProbed()
+long_farewell = LongFarewell(["bad", "good"])
 turning = Turning()
 half_a_character = Estimator(["good\ud800", "bad"])
 reads_files = ReadsFiles(["bad", "good"])

@@ -35,7 +35,13 @@ def test_a_closed_output_is_said() -> None:
     assert found["as_promised"], found
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if "hangs" in name])
+@pytest.mark.parametrize("name", [name for name in CASES if "to workers" in name or "streams" in name])
+def test_a_model_that_cannot_be_taken_along_or_closes_streams_gets_one_line(name: str) -> None:
+    found = bad_inputs.judged(CASES[name])
+    assert found["as_promised"], found
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "hangs" in name or "thread" in name])
 def test_a_model_that_hangs_is_not_waited_for(name: str) -> None:
     found = bad_inputs.judged(CASES[name])
     assert found["as_promised"], found

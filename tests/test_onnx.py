@@ -170,6 +170,63 @@ def test_a_sound_file_names_no_others(tmp_path: Path) -> None:
             names_other_files(model[:-end])
 
 
+# --- functions in the file ---
+
+
+def with_functions(folder: Path, *functions: onnx.FunctionProto, **handed: onnx.GraphProto) -> Path:
+    """The tiny model, whose logits go through the first of some functions; ``handed`` are graphs for it."""
+    file = tiny_onnx(folder, WEIGHTS, LABELS)
+    model = onnx.load(file)
+    model.graph.node[-1].output[0] = "sums_of_labels"
+    model.graph.node.append(onnx.helper.make_node("F0", ["sums_of_labels"], ["logits"], domain="local", **handed))
+    model.opset_import.append(onnx.helper.make_opsetid("local", 1))
+    model.functions.extend(functions)
+    onnx.save(model, file)
+    return file
+
+
+def function(number: int, *called: str) -> onnx.FunctionProto:
+    """One that calls others in turn; without any, it hands its input on."""
+    names = ["x", *(f"v{place}" for place in range(1, len(called) or 1)), "y"]
+    nodes = [
+        onnx.helper.make_node(name, [before], [after], domain="local" if name.startswith("F") else "")
+        for name, before, after in zip(called or ["Identity"], names, names[1:])
+    ]
+    imported = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("local", 1)]
+    return onnx.helper.make_function("local", f"F{number}", ["x"], ["y"], nodes, imported)
+
+
+def test_a_model_with_functions_answers(tmp_path: Path) -> None:
+    file = with_functions(tmp_path, function(0, "F1", "F1"), function(1, "F2", "Identity", "F2"), function(2))
+    assert np.allclose(load_predictor(str(file)).predict(TEXTS), expected(TEXTS), atol=1e-6)
+
+
+BOMBS = {
+    "each calls the next twice": (
+        [*(function(n, f"F{n + 1}", f"F{n + 1}") for n in range(40)), function(40)],
+        "50,000",
+    ),
+    "one calls itself": ([function(0, "F0")], "without end"),
+    "two call each other": ([function(0, "F1"), function(1, "F0")], "without end"),
+    "a long row": ([*(function(n, f"F{n + 1}") for n in range(9999)), function(9999)], "more than 64 deep"),
+}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_functions_that_would_be_written_out_for_ever_are_refused(kind: str, tmp_path: Path) -> None:
+    """Of the first, onnxruntime would make 2^40 copies: 15 of its 40 steps take it 15 seconds."""
+    functions, said = BOMBS[kind]
+    with pytest.raises(ModelFileError, match=f"'model.onnx' would take onnxruntime too long to load .*{said}"):
+        load_predictor(str(with_functions(tmp_path, *functions)))
+
+
+def test_a_function_that_is_handed_a_graph_is_refused(tmp_path: Path) -> None:
+    """It may hold the graph twice, in which another is handed one …"""
+    graph = onnx.helper.make_graph([], "g", [], [])
+    with pytest.raises(ModelFileError, match="is handed a graph, of which it may make any number of copies"):
+        load_predictor(str(with_functions(tmp_path, function(0), body=graph)))
+
+
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
 def test_each_file_makes_the_fingerprint_and_stays_as_it_is(name: str, tmp_path: Path) -> None:
     folder, other = tmp_path / "model", tmp_path / "other"

@@ -22,7 +22,9 @@ from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.cli import main
 from anchorscope.errors import InputError, ModelError
 from anchorscope.predictors import load_predictor
+from anchorscope.predictors.remote.key import MOST_IN_AN_ANSWER, MOST_READ, WRITTEN, Key
 from anchorscope.predictors.remote.options import RemoteOptions
+from anchorscope.predictors.remote.refusals import quoted
 from anchorscope.predictors.remote.template import steps
 from anchorscope.result import Result
 from anchorscope.testing import WeightPredictor
@@ -356,6 +358,42 @@ def test_a_quoted_answer_does_not_spell_the_key(body: bytes, serve: Serve, monke
         remote(serve(respond=saying(400, body))).predict(["great"])
 
 
+class Recorder:
+    """Looks as the expression does, and counts what it looks at."""
+
+    def __init__(self) -> None:
+        self.n_read = 0
+
+    def subn(self, read: Any, text: str) -> tuple[str, int]:
+        self.n_read += len(text)
+        return WRITTEN.subn(read, text)
+
+
+@pytest.mark.parametrize("sign", ["\\", "%41", "&#", "\0", "&#x00000"])
+def test_megabytes_of_signs_are_not_searched_to_their_end(sign: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Millions of characters, in one text and in many; each is looked at three times at most."""
+    recorder = Recorder()
+    monkeypatch.setattr("anchorscope.predictors.remote.key.WRITTEN", recorder)
+    key = Key(KEY, RemoteOptions())
+    whole = sign * (8_000_000 // len(sign))
+    assert len(quoted(f"{KEY} {whole}".encode(), key)) < 1000
+    assert len(key.masked_answer([f"{KEY}{whole}"])[0]) <= MOST_READ
+    assert recorder.n_read <= 6 * (MOST_READ + 100)
+    short = sign * (16 // len(sign)) + "very-"
+    masked = key.masked_answer([short] * 400_000)
+    assert masked[0] == short and masked[-1] == "***" and len(masked) == 400_000
+    assert recorder.n_read <= 6 * (MOST_READ + 100) + 3 * MOST_IN_AN_ANSWER
+
+
+@pytest.mark.parametrize("written", [KEY, "%76ery-secret", ESCAPED])
+@pytest.mark.parametrize("shift", [-60, -30, -11, -5, -1, 0])
+def test_a_key_where_a_long_text_is_cut_is_not_shown_in_half(shift: int, written: str) -> None:
+    key = Key(KEY, RemoteOptions())
+    text = "a" * (MOST_READ + shift) + written + "b" * 100
+    assert not {*"very"} & {*key.masked(text)} and "\\u" not in key.masked(text)
+    assert not {*"very"} & {*key.masked(written * 20_000)}
+
+
 def test_nor_does_the_name_of_a_packing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANCHORSCOPE_KEY", KEY)
     server = serve(respond=saying(200, b"{}", **{"content-encoding": "x" * 35 + KEY}))
@@ -387,6 +425,22 @@ def test_an_answer_that_is_too_large_is_not_read_to_its_end(
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_how_large_an_answer_may_be_goes_by_the_texts(serve: Serve) -> None:
+    """A megabyte, and a quarter for each of them: two are 1.5."""
+    server = serve(respond=saying(200, b'{"predictions": [' + b"[0.5, 0.5], " * 200_000 + b"[0.5, 0.5]]}"))
+    with pytest.raises(ModelError, match=r"is larger than 1\.5 MB; is this the address"):
+        remote(server, "mlflow").predict(["great", "bad"])
+
+
+def test_an_answer_that_can_be_read_in_two_ways_is_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANCHORSCOPE_KEY", KEY)
+    for name in ("no", KEY):
+        body = f'{{"{name}": 0.5, "{name}": 0.9, "yes": 0.5}}'.encode()
+        with pytest.raises(ModelError, match=r"the name '(no|\*\*\*)' stands twice in one place") as found:
+            remote(serve(respond=saying(200, body))).predict(["great"])
+        assert KEY not in str(found.value)
 
 
 @pytest.mark.parametrize("packing", ["gzip", "deflate"])

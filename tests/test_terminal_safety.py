@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 import pytest
 
@@ -97,3 +98,14 @@ def test_a_file_gets_what_there_is(plant: Plant) -> None:
     with redirect_stdout(output):
         assert cli.main(["top", str(plant.folder), "--format", "csv"]) == 0
     assert TURNED in output.getvalue()
+
+
+def test_what_a_model_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may print the texts that it gets, which are a stranger's."""
+    (tmp_path / "prints.py").write_text(
+        "def model(texts):\n    print(texts[0])\n    return [[0.5, 0.5]] * len(texts)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    document = f"a great film{TITLE}{TURNED}{CLEAR}"
+    text = shown("explain", "-q", "--document", document, "--model", "prints:model", "--labels", "no,yes")
+    assert "a great film" in text and not raw_in(text)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from anchorscope.asking.answers import brief, shortened
+from anchorscope.asking.tokenizer_file import check_growth
 from anchorscope.errors import MissingPackageError, ModelFileError, RunFolderError
 from anchorscope.files import read_regular
 
@@ -106,6 +107,7 @@ LABELS = re.compile(r"_?num_(labels|classes)")
 """Options that say how many labels there are."""
 
 LARGEST_CONFIG = 64 << 20
+LARGEST_TOKENIZER = 256 << 20
 LARGEST_HEADER = 100_000_000
 """Bytes of the list of tensors in a safetensors file: as many as safetensors itself reads."""
 
@@ -181,6 +183,7 @@ def load(folder: Path, auto_class: str, kind: str) -> tuple[Any, Any, list[str]]
     ``auto_class`` is the class of transformers that reads the model, ``kind`` what it is called in a sentence.
     """
     _check_sizes(folder, weights_in(folder))
+    _check_tokenizer(folder)
     try:
         import torch  # noqa: F401  (without it transformers imports well and fails late)
         import transformers
@@ -200,6 +203,20 @@ def load(folder: Path, auto_class: str, kind: str) -> tuple[Any, Any, list[str]]
             f"The folder {str(folder)!r} holds no tokenizer; write it there with tokenizer.save_pretrained(folder)."
         )
     return model, tokenizer, sorted(loading["missing_keys"])
+
+
+def _check_tokenizer(folder: Path) -> None:
+    """Refuse a tokenizer.json that would make texts far longer than they are."""
+    path = folder / "tokenizer.json"
+    if not os.path.lexists(path):
+        return
+    try:
+        check_growth(read_regular(path, at_most=LARGEST_TOKENIZER))
+    except (OSError, ValueError, RecursionError, RunFolderError) as error:
+        raise ModelFileError(
+            f"{str(path)!r} is no tokenizer that can be used ({brief(error)}); write it anew with "
+            "tokenizer.save_pretrained(folder)."
+        ) from error
 
 
 ANY_VOCABULARY = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "tekken.json", "spm.model")

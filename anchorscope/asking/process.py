@@ -3,7 +3,10 @@
     numpy's error handling   a model that says np.seterr(all="raise") would make our sums raise
     the current folder       a model that changes it would make relative paths mean something else
     the umask                a model that changes it would have strangers write to our files, or nobody read them
-    the standard streams     a model that leaves nothing in their place would leave us without a voice
+    the standard streams     a model that closes them, or puts others in their place, would leave us without a voice;
+                             what we open next would get the number of a closed one, and messages would be written to it
+    the path of modules      a model that takes folders away would leave us without what we load later
+    limits of Python's       a lower recursion limit, warnings that are errors, an alarm: our code would fail
     the process itself       a model that forks and returns in the child would have the child write our files: the child
                              ends there, and what it had to say is lost with it
 
@@ -19,7 +22,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from math import inf
@@ -42,29 +47,63 @@ CHILD_STATUS = 70
 @contextmanager
 def process_as_it_was(model: str) -> Iterator[None]:
     """Put back what a model may change of the process, and say which one did."""
+    with _streams_as_they_were(model), _state_as_it_was(model):
+        yield
+
+
+@contextmanager
+def _state_as_it_was(model: str) -> Iterator[None]:
+    """Put back all but the streams; the child of a fork ends here."""
     number = os.getpid()
-    errors = np.geterr()
-    folder = _current_folder()
-    mask = umask()
-    streams = {name: getattr(sys, name) for name in ("stdout", "stderr")}
+    before = [look() for _, look, _ in KEPT]
     try:
         yield
     finally:
         if os.getpid() != number:
             os._exit(CHILD_STATUS)
-        if np.geterr() != errors:
-            np.seterr(**errors)
-            log.info("%s changed how numpy handles errors; that is put back.", model)
-        if folder is not None and _current_folder() != folder:
-            with suppress(OSError):
-                os.chdir(folder)
-            log.info("%s changed the current folder; that is put back.", model)
-        if umask(mask) != mask:
-            log.info("%s changed the umask; that is put back.", model)
+        for (what, _, put_back), value in zip(KEPT, before):
+            if put_back(value):
+                log.info("%s changed %s; that is put back.", model, what)
+
+
+@contextmanager
+def _streams_as_they_were(model: str) -> Iterator[None]:
+    """Put back the standard streams, and open again what was closed of their files."""
+    streams = {name: getattr(sys, name) for name in ("stdout", "stderr")}
+    copies = {number: copy for number in range(3) if (copy := _copy_of(number)) is not None}
+    try:
+        yield
+    finally:
+        for number, copy in copies.items():
+            if not _is_open(number):
+                os.dup2(copy, number)
+            os.close(copy)
         for name, stream in streams.items():
-            if stream is not None and getattr(sys, name) is None:
+            if getattr(sys, name) is not stream:
                 setattr(sys, name, stream)
-                log.info("%s took away sys.%s; that is put back.", model, name)
+                log.info("%s changed sys.%s; that is put back.", model, name)
+
+
+def _copy_of(number: int) -> int | None:
+    try:
+        return os.dup(number)
+    except OSError:  # closed, or there are no more to be had
+        return None
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def _put_back_errors(before: Any) -> bool:
+    if np.geterr() == before:
+        return False
+    np.seterr(**before)
+    return True
 
 
 def _current_folder() -> str | None:
@@ -74,14 +113,84 @@ def _current_folder() -> str | None:
         return None
 
 
+def _put_back_folder(before: str | None) -> bool:
+    if before is None or _current_folder() == before:
+        return False
+    with suppress(OSError):
+        os.chdir(before)
+    return True
+
+
+def _put_back_umask(before: int) -> bool:
+    return umask(before) != before
+
+
+def _put_back_path(before: list[str]) -> bool:
+    """What a model adds it may need; what it takes away is put behind that."""
+    if not isinstance(sys.path, list):
+        sys.path = []
+    lost = [folder for folder in before if folder not in sys.path]
+    sys.path += lost
+    return bool(lost)
+
+
+def _put_back_recursion_limit(before: int) -> bool:
+    """A higher one does no harm."""
+    if sys.getrecursionlimit() >= before:
+        return False
+    sys.setrecursionlimit(before)
+    return True
+
+
+def _put_back_warnings(before: list[Any]) -> bool:
+    """Filters that a model, or what it loads, has added stay, unless they make errors of warnings."""
+    now = list(warnings.filters)
+    kept = [one for one in now if one[0] != "error" or one in before]
+    if len(kept) == len(now):
+        return False
+    warnings.resetwarnings()  # it also makes Python forget what it has decided by them
+    warnings.filters[:] = kept  # type: ignore[index]  # a list, which typeshed calls a sequence
+    return True
+
+
+def _seconds_to_alarm() -> float:
+    return signal.getitimer(signal.ITIMER_REAL)[0] if hasattr(signal, "getitimer") else 0.0
+
+
+def _put_back_alarm(before: float) -> bool:
+    """One that was set before goes on."""
+    if before or not _seconds_to_alarm():
+        return False
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    return True
+
+
+KEPT: tuple[tuple[str, Callable[[], Any], Callable[[Any], bool]], ...] = (
+    ("the alarm", _seconds_to_alarm, _put_back_alarm),
+    ("the recursion limit", sys.getrecursionlimit, _put_back_recursion_limit),
+    ("how numpy handles errors", np.geterr, _put_back_errors),
+    ("the current folder", _current_folder, _put_back_folder),
+    ("the umask", umask, _put_back_umask),
+    ("the path of modules", lambda: list(sys.path), _put_back_path),
+    ("warnings into errors", lambda: list(warnings.filters), _put_back_warnings),
+)
+"""What is kept: its name, how it is looked at, and what puts it back and says whether it had to."""
+
+
 def called(ask: Callable[[Any], Any], texts: Sequence[str], model: str) -> Any:
     """What ``ask`` answers, with the process as it was before; a model that would end it has failed as any other.
 
     So has one that raises an exception which is none of Python's usual ones (a cancelled task, a class of its own):
     only an interrupt, which is the user's, goes through.
     """
+    with _streams_as_they_were(model):
+        return _called(ask, texts, model)
+
+
+def _called(ask: Callable[[Any], Any], texts: Sequence[str], model: str) -> Any:
+    """The same, but for the streams."""
     try:
-        with process_as_it_was(model):
+        with _state_as_it_was(model):
             return ask(texts)
     except (Exception, KeyboardInterrupt):
         raise
@@ -94,7 +203,8 @@ def called(ask: Callable[[Any], Any], texts: Sequence[str], model: str) -> Any:
 def called_within(seconds: float, ask: Callable[[list[str]], Any], texts: list[str], model: str) -> Any:
     """What ``ask`` answers, or what it raises; a TimeoutError if it does neither in time.
 
-    With no end of time it is asked in this thread.
+    With no end of time it is asked in this thread. The streams are put back by who waits: a call that is left behind
+    does not know which ones there are when it ends.
     """
     if seconds == inf:
         return called(ask, texts, model)
@@ -102,15 +212,16 @@ def called_within(seconds: float, ask: Callable[[list[str]], Any], texts: list[s
 
     def call() -> None:
         try:
-            said.put((called(ask, texts, model), None))
+            said.put((_called(ask, texts, model), None))
         except BaseException as error:
             said.put((None, error))
 
-    Thread(target=call, name="anchorscope-model", daemon=True).start()
-    try:
-        answer, error = said.get(timeout=min(max(0.0, float(seconds)), TIMEOUT_MAX))
-    except Empty:
-        raise TimeoutError(f"no answer within {seconds:g} seconds") from None
+    with _streams_as_they_were(model):
+        Thread(target=call, name="anchorscope-model", daemon=True).start()
+        try:
+            answer, error = said.get(timeout=min(max(0.0, float(seconds)), TIMEOUT_MAX))
+        except Empty:
+            raise TimeoutError(f"no answer within {seconds:g} seconds") from None
     if error is not None:
         raise error
     return answer

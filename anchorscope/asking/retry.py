@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import Columns, answered, brief, said_by, shortened
 from anchorscope.asking.batch_size import BatchSize
-from anchorscope.asking.budget import Meter, tokens_of
+from anchorscope.asking.budget import MOST_TOKENS, Meter, tokens_of
 from anchorscope.asking.kept_answers import KeptAnswers
 from anchorscope.asking.process import called, called_within
 from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError, in_a_line, listed
@@ -100,12 +100,12 @@ class Retry:
 
     def checked_wait(self, attempt: int, error: BaseException, then: str) -> float:
         """The same; a model that asks for too much is not waited for. ``then`` is what to do when it is back."""
-        wait = self.wait(attempt, error)
-        if wait > LONGEST_ASKED:
+        asked = asked_wait(error)
+        if asked > LONGEST_ASKED:
             raise ModelFailedError(
-                f"The model asks to be left alone for {wait:.0f} seconds ({brief(error)}); {then} when it is back."
+                f"The model asks to be left alone for {asked:.0f} seconds ({brief(error)}); {then} when it is back."
             ) from error
-        return wait
+        return self.wait(attempt, error)
 
 
 _CHANCES = random.Random()
@@ -127,9 +127,9 @@ class RetryingPredictor:
         self.fingerprint = predictor.fingerprint
         self.has_probabilities = predictor.has_probabilities
         self._size = BatchSize(batch_size or _told_at_once(predictor))
-        self.n_probed: int = getattr(predictor, "n_probed", 0)  # texts that it took to find the labels
-        self.n_probed_tokens: int = getattr(predictor, "n_probed_tokens", 0)
-        self.probed_seconds: float = getattr(predictor, "probed_seconds", 0.0)
+        self.n_probed = int(_told_number(predictor, "n_probed", Integral))  # texts that it took to find the labels
+        self.n_probed_tokens = int(_told_number(predictor, "n_probed_tokens", Integral))
+        self.probed_seconds = float(_told_number(predictor, "probed_seconds", Real))
         self.n_retries = 0
         self.meter = Meter()
         self.kept = kept
@@ -433,6 +433,17 @@ def _told_at_once(predictor: Predictor) -> int | None:
             f"1, or None, not {in_a_line(told)}."
         )
     return int(told)
+
+
+def _told_number(predictor: Predictor, name: str, kind: type) -> Any:
+    """What a predictor says that it took to find its labels; 0 where it says nothing."""
+    told = getattr(predictor, name, 0)
+    if not isinstance(told, kind) or not 0 <= told <= MOST_TOKENS:  # type: ignore[operator]  # it is a number by then
+        raise InputError(
+            f"The {name} of {predictor.name} is what it took to find the labels, not {in_a_line(told)}; make it a "
+            f"{'whole number' if kind is Integral else 'number'} of at least 0, or leave it out."
+        )
+    return told
 
 
 def _told_labels(predictor: Predictor) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import batches
+from anchorscope.asking.answers import batches, brief
 from anchorscope.asking.budget import check_workers
 from anchorscope.backends.shares import joined, shares
 from anchorscope.errors import AnchorscopeError, InputError
@@ -98,12 +98,12 @@ class Processes:
             if "pickle" not in str(error).lower() and not isinstance(error, PicklingError):
                 raise
             raise InputError(
-                f"The model or the perturbator cannot travel to worker processes ({error}); use --workers 1, or "
+                f"The model or the perturbator cannot travel to worker processes ({brief(error)}); use --workers 1, or "
                 "name a function of a module, which each worker imports."
             ) from error
         except RuntimeError as error:  # loky: a worker died, or could not start
             raise AnchorscopeError(
-                f"A worker process ended unexpectedly ({error}); "
+                f"A worker process ended unexpectedly ({brief(error)}); "
                 "the model may have ended it, or its memory ran out: try fewer --workers and go on with --resume."
             ) from error
 

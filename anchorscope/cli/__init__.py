@@ -55,23 +55,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     given: dict[str, Any] = {}
     _occupy_closed_streams()
     sys.stderr = sys.stderr or io.StringIO()  # closed: there is nobody to tell
+    voice = cast(TextIO, _KeptOpen(sys.stderr, 2))
     try:
         given = parse(argv)
-        output = _set_up_streams(given)
+        output = _set_up_streams(given, voice)
         # What a model prints is no data, and it has no voice but ours: it may not close it.
-        voice = cast(TextIO, _KeptOpen(sys.stderr))
-        with redirect_stderr(voice), redirect_stdout(voice), warnings.catch_warnings():
+        printed = cast(TextIO, _Terminal(voice)) if voice.isatty() else voice
+        with redirect_stderr(voice), redirect_stdout(printed), warnings.catch_warnings():
             warnings.showwarning = (lambda *_: None) if "quiet" in given else _warn
             status = _module(given["command"]).run(given, output)
         output.flush()
     except KeyboardInterrupt:
-        print("anchorscope: interrupted", file=sys.stderr)
+        print("anchorscope: interrupted", file=voice)
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python flushes once more, and fails
         return BROKEN_PIPE
     except Exception as error:
-        _tell(error, with_traceback="verbose" in given)
+        _tell(error, voice, with_traceback="verbose" in given)
         return BAD_INPUT if isinstance(error, InputError) else FAILED
     return status
 
@@ -160,17 +161,18 @@ class _Version(argparse.Action):
         raise SystemExit(0)
 
 
-def _set_up_streams(given: dict[str, Any]) -> TextIO:
+def _set_up_streams(given: dict[str, Any], voice: TextIO) -> TextIO:
     """Where data goes. A character that a terminal cannot show is no reason to fail; messages follow -q and -v."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    logging.basicConfig(level=logging.INFO if "verbose" in given else logging.WARNING, handlers=[_messages()])
+    logging.basicConfig(level=logging.INFO if "verbose" in given else logging.WARNING, handlers=[_messages(voice)])
     if "quiet" in given:
         logging.disable(logging.WARNING)
     if sys.stdout is None or sys.stdout.closed:
         raise InputError("Standard output is closed, and what is found goes there; leave it open, or redirect it.")
-    return cast(TextIO, _Terminal(sys.stdout)) if sys.stdout.isatty() else sys.stdout
+    output = cast(TextIO, _KeptOpen(sys.stdout, 1))
+    return cast(TextIO, _Terminal(output)) if output.isatty() else output
 
 
 def _occupy_closed_streams() -> None:
@@ -182,9 +184,9 @@ def _occupy_closed_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the number: those below are taken
 
 
-def _messages() -> logging.Handler:
+def _messages(voice: TextIO) -> logging.Handler:
     """Who writes log messages; they may hold a model's or a stranger's words."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(voice)
     handler.setFormatter(_Harmless("anchorscope: %(message)s"))
     return handler
 
@@ -227,31 +229,49 @@ class _Terminal:
 
 
 class _KeptOpen:
-    """A stream that nobody closes."""
+    """A stream that nobody closes; one that was closed all the same is opened again by the number of its file."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, number: int) -> None:
         self._stream = stream
+        self._number = number
 
     def close(self) -> None:
         """Leave it open."""
 
+    def write(self, text: str) -> int:
+        """Write the text."""
+        return self._open().write(text)
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        self._open().flush()
+
+    def _open(self) -> TextIO:
+        try:
+            is_closed = self._stream.closed
+        except ValueError:  # somebody has taken its buffer
+            is_closed = True
+        if is_closed:
+            self._stream = open(self._number, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        return self._stream
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self._open(), name)
 
 
 LONGEST_TOLD = 10_000
 """Characters of an error that are shown, whoever made it."""
 
 
-def _tell(error: Exception, *, with_traceback: bool) -> None:
+def _tell(error: Exception, voice: TextIO, *, with_traceback: bool) -> None:
     """One sentence; a failure that nobody foresaw says where to find the rest."""
     if with_traceback:
         from traceback import format_exception
 
-        print(_harmless("".join(format_exception(error))), end="", file=sys.stderr)
+        print(_harmless("".join(format_exception(error))), end="", file=voice)
     if isinstance(error, AnchorscopeError | OSError):
         told = str(error)
     else:
         told = f"{type(error).__name__}: {error} (this should not happen; -v shows where it did)"
     one_line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in clipped(told, LONGEST_TOLD))
-    print(f"anchorscope: error: {one_line}", file=sys.stderr)
+    print(f"anchorscope: error: {one_line}", file=voice)

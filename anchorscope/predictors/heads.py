@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.asking.answers import brief
 from anchorscope.errors import InputError, ModelError, UnknownNameError, listed
 
 
@@ -42,7 +43,7 @@ class Head:
             values = np.asarray(answer, np.float64)
         except (TypeError, ValueError) as error:
             raise ModelError(
-                f"The model's answer is no array of numbers ({error}); expected a probability for each of "
+                f"The model's answer is no array of numbers ({brief(error)}); expected a probability for each of "
                 f"{listed(self.heads)}."
             ) from error
         if values.ndim != 2 or values.shape[1] != len(self.heads):

@@ -31,11 +31,13 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import TOLERANCE, answered, batches, brief, shortened
 from anchorscope.asking.optional import needed
+from anchorscope.asking.tokenizer_file import check_growth
 from anchorscope.errors import LONGEST_LISTED, ModelError, ModelFileError, RunFolderError, clipped, listed
 from anchorscope.files import read_regular
 from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
+from anchorscope.predictors.onnx_functions import check_functions
 from anchorscope.predictors.onnx_weights import names_other_files
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.text.pairs import as_read
@@ -87,6 +89,7 @@ class OnnxPredictor:
         model = self._read(file.name)
         self._read(TOKENIZER)
         self._refuse_other_files(model)
+        self._refuse_copies(model)
         config = self._config()
         self.name = file.parent.name + "/" + file.name
         self._names = chosen_labels(_own_labels(config, self.name), labels, self.name)
@@ -178,7 +181,9 @@ class OnnxPredictor:
     def _tokenizer(self) -> Any:
         tokenizers = needed("tokenizers", "onnx", "ONNX models")
         try:
-            tokenizer = tokenizers.Tokenizer.from_str(self._read(TOKENIZER).decode("utf-8"))
+            written = self._read(TOKENIZER)
+            check_growth(written)
+            tokenizer = tokenizers.Tokenizer.from_str(written.decode("utf-8"))
         except ModelFileError:
             raise
         except Exception as error:
@@ -203,6 +208,15 @@ class OnnxPredictor:
                 f"{self._file.name!r} keeps its weights in another file, which is not followed; save it whole, in one "
                 "file."
             )
+
+    def _refuse_copies(self, model: bytes) -> None:
+        try:
+            check_functions(model)
+        except ValueError as error:
+            raise ModelFileError(
+                f"{self._file.name!r} would take onnxruntime too long to load ({error}); export it without functions "
+                "(onnx.inliner writes them out)."
+            ) from error
 
     def _unreadable(self, error: Exception) -> ModelFileError:
         return ModelFileError(f"{self._file.name!r} cannot be read as an ONNX file ({brief(error)}); is it whole?")

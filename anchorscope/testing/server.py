@@ -117,6 +117,7 @@ class StandInServer:
                 writer.write(_written(*answer))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            writer.transport.abort()  # what is left of an answer has no reader any more
             return
         finally:
             writer.close()

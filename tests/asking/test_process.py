@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import os
+import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from runs import explained, finish, make_run, outcome, predictor
 
 from anchorscope.asking.process import CHILD_STATUS
 from anchorscope.asking.retry import Retry, RetryingPredictor
-from anchorscope.errors import ModelFailedError, ModelFileError
+from anchorscope.errors import InputError, ModelFailedError, ModelFileError
 from anchorscope.files import umask
 from anchorscope.predictors import load_predictor
 from anchorscope.testing import WeightPredictor
@@ -41,8 +44,14 @@ class Meddling(WeightPredictor):
 
 @pytest.mark.parametrize(
     "meddle",
-    [lambda: np.seterr(all="raise"), lambda: os.chdir("/"), lambda: os.umask(0)],
-    ids=["numpy's errors", "the current folder", "the umask"],
+    [
+        lambda: np.seterr(all="raise"),
+        lambda: os.chdir("/"),
+        lambda: os.umask(0),
+        lambda: sys.path.clear(),
+        lambda: sys.setrecursionlimit(len(inspect.stack()) + 30),
+    ],
+    ids=["numpy's errors", "the folder", "the umask", "the path", "the recursion limit"],
 )
 def test_a_run_is_the_same(meddle: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder of the run is named from where the command was given."""
@@ -65,7 +74,11 @@ def take_streams() -> None:
     [
         (lambda: os.chdir("/"), ["changed the current folder"]),
         (lambda: os.umask(0o777), ["changed the umask"]),
-        (take_streams, ["took away sys.stdout", "took away sys.stderr"]),
+        (take_streams, ["changed sys.stdout", "changed sys.stderr"]),
+        (lambda: setattr(sys, "stderr", 5), ["changed sys.stderr"]),
+        (lambda: sys.path.clear(), ["changed the path of modules"]),
+        (lambda: signal.setitimer(signal.ITIMER_REAL, 60.0), ["changed the alarm"]),
+        (lambda: sys.setrecursionlimit(len(inspect.stack()) + 30), ["changed the recursion limit"]),
     ],
 )
 def test_the_message_names_the_model(meddle: Any, told: list[str], caplog: pytest.LogCaptureFixture) -> None:
@@ -77,18 +90,97 @@ def test_the_message_names_the_model(meddle: Any, told: list[str], caplog: pytes
     assert sys.stdout is not None and sys.stderr is not None
 
 
-@pytest.mark.parametrize("meddle", ["sys.stderr.close()", "sys.stdout.close()", "sys.stderr = sys.stdout = None"])
+def test_warnings_that_a_model_makes_errors_of_are_warnings_again(caplog: pytest.LogCaptureFixture) -> None:
+    """What it does not want to hear it need not hear."""
+
+    def meddle() -> None:
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "of its own")
+
+    with warnings.catch_warnings(), caplog.at_level(logging.INFO):
+        warnings.resetwarnings()
+        RetryingPredictor(Meddling(meddle), Retry()).predict(["great"])
+        assert [(one[0], one[1] and one[1].pattern) for one in warnings.filters] == [("ignore", "of its own")]
+    assert caplog.messages[0].endswith("changed warnings into errors; that is put back.")
+
+
+def test_what_a_model_adds_to_the_path_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["a", "b"])
+    RetryingPredictor(Meddling(lambda: sys.path.__setitem__(slice(None), ["own", "b"])), Retry()).predict(["great"])
+    assert sys.path == ["own", "b", "a"]
+
+
+def test_a_number_of_a_closed_stream_is_given_to_no_file_of_ours(tmp_path: Path) -> None:
+    """With its number 0 closed, the next file that is opened would be number 0."""
+    code = (
+        "import os\nfrom anchorscope.asking.process import called\n"
+        "called(lambda _: os.closerange(0, 3), [], 'a model')\n"
+        "print(os.open('/', os.O_RDONLY) > 2)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+MUTES = (
+    *("sys.stderr.close()", "sys.stdout.close()", "sys.stderr = sys.stdout = None", "sys.stderr = sys.stdout = 5"),
+    *("sys.__stderr__.close()", "sys.stderr.detach()", "sys.__stdout__.detach()", "os.close(2)", "os.closerange(0, 3)"),
+)
+
+
+def command_with(tmp_path: Path, code: str, *explained: str) -> subprocess.CompletedProcess[str]:
+    """What the command does with a model in a module."""
+    (tmp_path / "mutes.py").write_text(f"import os, sys, threading, time\nCALLS = []\ndef model(texts):\n    {code}\n")
+    what = explained or ("--document", "a great film")
+    command = [sys.executable, "-m", "anchorscope", "explain", *what, "--labels", "no,yes"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
+    return subprocess.run(
+        [*command, "--model", "mutes:model"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("meddle", MUTES)
 def test_a_model_that_closes_our_streams_leaves_us_our_voice(meddle: str, tmp_path: Path) -> None:
     """Its second answer is none, and that is said."""
-    (tmp_path / "mutes.py").write_text(
-        f"import sys\ndef model(texts):\n    {meddle}\n    return [[0.5, 0.6]] * len(texts)\n"
-    )
-    command = [sys.executable, "-m", "anchorscope", "explain", "--document", "a great film", "--labels", "no,yes"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
-    done = subprocess.run(
-        [*command, "--model", "mutes:model"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2 and "sums to 1.1" in done.stderr
+    done = command_with(tmp_path, f"{meddle}\n    return [[0.5, 0.6]] * len(texts)")
+    assert done.returncode == 2 and "sums to 1.1" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "meddle", ["sys.__stdout__.close()", "os.closerange(0, 3)", "sys.stderr.detach()", "sys.stderr.buffer.close()"]
+)
+def test_and_the_place_for_what_is_found(meddle: str, tmp_path: Path) -> None:
+    """The model does it when it is asked for the third time, in a run over several documents."""
+    code = f"CALLS.append(0)\n    if len(CALLS) == 3:\n        {meddle}\n    return [[0.5, 0.5]] * len(texts)"
+    (tmp_path / "docs.csv").write_text("text\n" + "a great film\na bad film\n" * 3)
+    done = command_with(tmp_path, code, "docs.csv", "--round-size", "2")
+    assert done.returncode == 0 and "no · 6 documents" in done.stdout and "Done in" in done.stderr, done.stderr
+
+
+def test_a_thread_that_a_model_leaves_behind_keeps_nobody_waiting(tmp_path: Path) -> None:
+    start = "threading.Thread(target=time.sleep, args=(1000,)).start()"
+    done = command_with(tmp_path, f"{start}\n    return [[0.5, 0.5]] * len(texts)")
+    assert done.returncode == 0 and "film" in done.stdout
+    assert "running, which nobody waits for" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        *(("n_probed", told) for told in ("x", -5, 1.5, None, 10**400)),
+        *(("n_probed_tokens", "x"), ("probed_seconds", float("nan")), ("probed_seconds", "soon")),
+    ],
+)
+def test_what_it_took_to_find_the_labels_is_a_number(name: str, told: Any) -> None:
+    model = predictor()
+    setattr(model, name, told)
+    with pytest.raises(InputError, match=f"The {name} of .* is what it took to find the labels, not "):
+        RetryingPredictor(model, Retry())
 
 
 @pytest.mark.parametrize("timeout", [None, 20.0])

@@ -18,7 +18,11 @@ from urllib.request import getproxies
 USUAL = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "anchorscope"}
 
 LARGEST_ANSWER = 64 << 20
-"""Bytes of an answer, unpacked: a thousand times those about a batch of texts with many labels."""
+"""Bytes of an answer, unpacked; to be read as JSON takes twenty times as much memory."""
+
+LARGEST_OF_NONE = 1 << 20
+LARGEST_OF_A_TEXT = 256 << 10
+"""What of them an answer may have that is about no text, and how much more for each: a thousand labels have a tenth."""
 
 GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 """Tells zlib to find out which of the two headers there is."""
@@ -53,8 +57,11 @@ class Connection:
         else:
             self._transport = httpx.AsyncHTTPTransport(verify=certificates)
 
-    async def post(self, body: bytes, kind: str) -> Answer:
-        """What comes back for a body of this kind, read to its end; a zlib.error where it is packed badly."""
+    async def post(self, body: bytes, kind: str, largest: int) -> Answer:
+        """What comes back for a body of this kind, read to its end; a zlib.error where it is packed badly.
+
+        An answer of more than ``largest`` bytes is an UnreadableAnswer.
+        """
         import httpx
 
         headers = [*self._headers.raw, (b"content-type", kind.encode("ascii"))]
@@ -64,7 +71,7 @@ class Connection:
         else:
             response = await self._transport.handle_async_request(request)
         try:
-            content = await _content(response)
+            content = await _content(response, largest)
         finally:
             await response.aclose()
         return Answer(response.status_code, response.headers, content)
@@ -74,9 +81,18 @@ class Connection:
         await (self._client or self._transport).aclose()
 
 
-async def _content(response: Any) -> bytes:
+def largest_answer(n_texts: int) -> int:
+    """Bytes of an answer about so many texts.
+
+    >>> largest_answer(1), largest_answer(10_000) == LARGEST_ANSWER
+    (1310720, True)
+    """
+    return min(LARGEST_ANSWER, LARGEST_OF_NONE + LARGEST_OF_A_TEXT * n_texts)
+
+
+async def _content(response: Any, largest: int) -> bytes:
     """The body of a response, unpacked."""
-    pieces = _Pieces(response.headers.get("content-encoding", "identity").strip().lower())
+    pieces = _Pieces(response.headers.get("content-encoding", "identity").strip().lower(), largest)
     async for piece in response.aiter_raw():
         pieces.add(piece)
     return pieces.whole()
@@ -85,18 +101,19 @@ async def _content(response: Any) -> bytes:
 class _Pieces:
     """The pieces of an answer, unpacked and counted as they come.
 
-    >>> pieces = _Pieces("gzip")
+    >>> pieces = _Pieces("gzip", largest=100)
     >>> pieces.add(zlib.compress(b"[0.25, 0.75]"))
     >>> pieces.whole()
     b'[0.25, 0.75]'
     """
 
-    def __init__(self, packing: str) -> None:
+    def __init__(self, packing: str, largest: int) -> None:
         if packing not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise UnreadableAnswer(f"is packed as {packing!r}, and gzip was asked for")
         self._unpack = None if packing in ("", "identity") else zlib.decompressobj(wbits=GZIP_OR_ZLIB)
         self._pieces: list[bytes] = []
-        self._n_left = LARGEST_ANSWER
+        self._largest = largest
+        self._n_left = largest
 
     def add(self, piece: bytes) -> None:
         """One more; a limit on what comes out of it keeps the memory small."""
@@ -104,7 +121,7 @@ class _Pieces:
             piece = self._unpack.decompress(piece, self._n_left + 1)
         self._n_left -= len(piece)
         if self._n_left < 0:
-            raise UnreadableAnswer(f"is larger than {LARGEST_ANSWER >> 20} MB")
+            raise UnreadableAnswer(f"is larger than {self._largest / (1 << 20):.3g} MB")
         self._pieces.append(piece)
 
     def whole(self) -> bytes:

@@ -21,7 +21,7 @@ from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.options import ModelOptions
-from anchorscope.predictors.remote.connection import Answer, Connection, UnreadableAnswer
+from anchorscope.predictors.remote.connection import Answer, Connection, UnreadableAnswer, largest_answer
 from anchorscope.predictors.remote.forms import Form, make_form
 from anchorscope.predictors.remote.key import Key
 from anchorscope.predictors.remote.options import RemoteOptions
@@ -112,7 +112,7 @@ class RemoteModel:
         kind = "text/plain; charset=utf-8" if is_text else "application/json"
         client = self._clients.get(task) or self._connected(task, key)
         try:
-            asked = client.post(written.encode("utf-8", "replace"), kind)
+            asked = client.post(written.encode("utf-8", "replace"), kind, largest_answer(len(texts)))
             answer = await asyncio.wait_for(asked, self._options.timeout)
         except asyncio.TimeoutError:
             raise RemoteFailure(f"no answer within {self._options.timeout:g} seconds") from None

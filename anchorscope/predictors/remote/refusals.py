@@ -16,7 +16,7 @@ from typing import Any
 
 from anchorscope.errors import ModelError
 from anchorscope.predictors.remote.connection import Answer
-from anchorscope.predictors.remote.key import Key
+from anchorscope.predictors.remote.key import MOST_READ, Key
 
 QUOTED = 120
 """Characters of an answer that a sentence quotes."""
@@ -65,9 +65,27 @@ def checked_answer(answer: Answer, where: str, key: Key) -> Any:
     raise ModelError(f"{where} refuses the request ({status}): {said}; compare the form with what the server expects.")
 
 
+class _Ambiguous(Exception):
+    """A name that stands twice."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; readers differ in which of two values of one name they take."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Ambiguous(next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number])))
+    return found
+
+
 def _read_json(content: bytes, where: str, key: Key) -> Any:
     try:
-        return key.masked_answer(json.loads(content))
+        return key.masked_answer(json.loads(content, object_pairs_hook=_object))
+    except _Ambiguous as error:
+        name = quoted(str(error).encode("utf-8", "replace"), key)
+        raise ModelError(
+            f"{where} answered JSON in which the name {name} stands twice in one place, so that it can be read in two "
+            "ways; mend the server."
+        ) from None
     except (ValueError, RecursionError) as error:
         said = quoted(content, key)
         if content.lstrip()[:1] == b"<":
@@ -88,7 +106,8 @@ def quoted(content: bytes, key: Key) -> str:
 
     The key is masked before anything is cut off: half a key would not be found any more.
     """
-    text = key.masked(content.decode(json.detect_encoding(content), "replace"))
+    begun = content[: 4 * MOST_READ + 4]  # four bytes a character, at most, and one more than are looked at
+    text = key.masked(begun.decode(json.detect_encoding(begun), "replace"))
     text = " ".join(text[: 20 * QUOTED].split())
     return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}…")
 
