@@ -11,12 +11,13 @@ of both is pooled over the words, so a word with few tests is taken to be like t
 
     mu         a mixture of normal distributions: one around a centre, of words that differ little, and on either side
                of it others, of words that differ more; words of a label's documents say more for it than against it,
-               so each side has shares of its own
+               so each side has shares of its own; and one as wide as values can be, for words unlike all others
     variance   scaled inverse chi-squared; the pooled one of its component counts as much as PRIOR_TESTS tests
     total      = sum of e over the tested + sum of o over the others + (N - n) mu + sqrt(N - n) scatter + noise
 
 The centre is the median of the words' means; the shares of the components and the pooled variances are those under
-which the words are likeliest (EM).
+which the words are likeliest (EM). That a few tests agree does not mean that all documents do: the total of a word is
+as uncertain, at the least, as if one more test of it had brought nothing (``doubt_of_total``).
 
 Two parts of the uncertainty behave differently: what the untested documents bring is certain once n = N, the noise of
 measuring is not. With the variance s^2 between measured values (noise included) and V the sum of the v_d, the variance
@@ -54,12 +55,20 @@ PRIOR_WORDS = 1000
 
 # A grid of normal distributions with fitted shares is adaptive shrinkage (Stephens 2017, "False discovery rates: a new
 # deal"); components on either side let the mixture lean to one of them.
-LOCATIONS: Floats = np.array([0.0, -1.0, 1.0, -3.0, 3.0])
+LOCATIONS: Floats = np.array([0.0, -1.0, 1.0, -3.0, 3.0, 0.0])
 """Where the means of each component lie, from the centre, in standard deviations of what one document brings."""
 
-DEVIATIONS: Floats = np.array([0.5, 1.0, 1.0, 3.0, 3.0])
+DEVIATIONS: Floats = np.array([0.5, 1.0, 1.0, 3.0, 3.0, 10.0])
 """Their standard deviation in each component, in the same unit. None is smaller than a half: where most tests bring
-nothing, the tested words seem to be all alike, and intervals would be too short."""
+nothing, the tested words seem to be all alike, and intervals would be too short. The last one's is ``WIDEST`` at the
+least."""
+
+WIDEST = 1.0
+"""The standard deviation of the means of words unlike all others: values are differences of probabilities. A model that
+goes by one word has it do a hundred times what others do; without a component for it, it would be drawn towards them."""
+
+OUTLIERS = 1e-7
+"""The share of these words, which is not fitted: so small that no untested word is taken for one."""
 
 PSEUDO_WORDS = 0.5
 """The words that each component has before any is looked at."""
@@ -134,6 +143,16 @@ class Sums:
         return np.maximum(self.squares / self.scale**2 - self.total / self.scale * self.means, 0.0)
 
     @property
+    def doubt_of_total(self) -> Floats:
+        """The variance of the total by which the scatter falls short of what one more test, of a document in which the
+        word did nothing, would make of it: tests that agree are no proof (the rule of succession)."""
+        n = np.maximum(self.tested, 1)
+        brought = self.total / n + self.offset / np.maximum(self.documents, 1)
+        with_nothing = np.where(self.tested > 0, brought**2 * n / (n + 1), 0.0)
+        lacking = self.normality * np.maximum(with_nothing - self.scatter * self.scale**2, 0.0) / _freedom(self)
+        return lacking * (self.left**2 / n + self.left)
+
+    @property
     def noise_of_total(self) -> Floats:
         """The variance that measuring adds to the total: (N / n) V."""
         return self.documents / np.maximum(self.tested, 1) * self.noise
@@ -183,7 +202,9 @@ def pooled_prior(sums: Sums) -> Prior:
     n = len(DEVIATIONS)
     centre = float(np.median(known.means))
     location = centre + np.sqrt(within) * LOCATIONS
-    prior = Prior(centre, location, within * DEVIATIONS**2, np.full(n, 1 / n), np.full(n, within))
+    spread = within * DEVIATIONS**2
+    spread[-1] = max(spread[-1], WIDEST**2)
+    prior = Prior(centre, location, spread, np.full(n, 1 / n), np.full(n, within))
     for _ in range(FITS):
         prior = _fitted(prior, known, within)
     return prior
@@ -202,6 +223,7 @@ def _fitted(prior: Prior, known: Sums, within: float) -> Prior:
         # Pseudo-words are a Dirichlet prior: no component dies out for want of words, so later words can still be in
         # it.
         share = (n_words + PSEUDO_WORDS) / (len(likelihood) + PSEUDO_WORDS * len(share))
+        share = np.append(share[:-1] / share[:-1].sum() * (1 - OUTLIERS), OUTLIERS)
     components = _normalised(likelihood * share)
     # The variance within a component is that of its words' tests, with a few tests at the variance of all words.
     freedom = components.T @ (known.tested - 1)
@@ -244,7 +266,8 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     # the first two have one standard normal here, so that a high mean goes with a high total.
     # Given mean and variance, ``left`` documents bring left mean, with the variance left^2 / precision of the mean,
     # which is one error for all of them, and left variance of their scatter, in which errors cancel.
-    totals = sums.total + sums.offset + left * mean + np.sqrt(left**2 / precision + left * variance) * standard
+    open_variance = left**2 / precision + left * variance + sums.doubt_of_total
+    totals = sums.total + sums.offset + left * mean + np.sqrt(open_variance) * standard
     if sums.noise.any():
         totals += np.sqrt(sums.noise_of_total) * generator.standard_normal(shape)
     # One draw for all words: if the slope is wrong, it is wrong for all of them.
@@ -314,7 +337,8 @@ def all_totals(sums: Sums, prior: Prior) -> MixtureTotals:
     beyond = sums.beyond[:, None]
     mean = (sums.offset / np.maximum(sums.documents, 1))[:, None] + mu
     # As above, with the slope's error; then the documents beyond: their mean, their scatter, and their number.
-    variance = left**2 * (of_mu + sums.tilt[:, None] ** 2) + left * within + sums.noise_of_total[:, None]
+    variance = left**2 * (of_mu + sums.tilt[:, None] ** 2) + left * within
+    variance += (sums.noise_of_total + sums.doubt_of_total)[:, None]
     variance += beyond**2 * of_mu + beyond * within + sums.beyond_variance[:, None] * mean**2
     return MixtureTotals(components, (sums.total + sums.offset)[:, None] + left * mu + beyond * mean, np.sqrt(variance))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from anchorscope.scoring.posterior import summarise
+from anchorscope.scoring.posterior import Sums, all_totals, draw_totals, pooled_prior, summarise
 
 
 def test_a_word_as_good_as_the_last_of_the_list_is_a_member() -> None:
@@ -24,3 +24,44 @@ def test_membership_is_the_share_of_draws() -> None:
     found = summarise(draws, np.array([0]), 0.9, driver=nobody, against=nobody)
     assert found.membership.tolist() == [0.75, 0.25]
     assert found.regret == pytest.approx(0.25 / 2)  # one draw of four gives away 1 of 2
+
+
+def of_one_word(n_documents: int, tests: list[float]) -> Sums:
+    """A hundred words that do next to nothing, and one that does what its tests say: the last."""
+    chances = np.random.default_rng(0)
+    rows = [*chances.normal(0, 0.002, (100, 4)).tolist(), tests]
+    return Sums.plain(
+        np.array([30] * 100 + [n_documents]),
+        np.array([len(row) for row in rows]),
+        np.array([sum(row) for row in rows]),
+        np.array([sum(value**2 for value in row) for row in rows]),
+    )
+
+
+def interval(sums: Sums) -> tuple[float, float]:
+    """That of 90% for the total of the last word."""
+    draws, _ = draw_totals(sums, pooled_prior(sums), np.random.default_rng(1), n=4000)
+    low, high = np.quantile(draws[:, -1], [0.05, 0.95])
+    return float(low), float(high)
+
+
+def test_a_word_unlike_all_others_is_not_drawn_towards_them() -> None:
+    """Five tests of .85 in 77 documents, where others do a thousandth: 65.45 is expected, and inside."""
+    sums = of_one_word(77, [0.85] * 5)
+    expected = all_totals(sums, pooled_prior(sums)).expected[-1]
+    assert expected == pytest.approx(0.85 * 77, rel=0.01)
+    low, high = interval(sums)
+    assert low < 0.85 * 77 < high
+
+
+def test_tests_that_agree_are_no_proof_that_all_documents_do() -> None:
+    """A word that does nothing in one of 14 documents shows that in five tests seldom; more tests say more."""
+    low, high = interval(of_one_word(77, [0.85] * 5))
+    assert low < 0.85 * 77 * 13 / 14 and (high - low) / 2 == pytest.approx(0.13 * 0.85 * 77, rel=0.3)
+    surer = interval(of_one_word(77, [0.85] * 40))
+    assert (surer[1] - surer[0]) < (high - low) / 5
+
+
+def test_where_tests_differ_or_all_is_tested_there_is_no_further_doubt() -> None:
+    assert of_one_word(77, [0.9, 0.1, 0.0, 0.7, 0.0]).doubt_of_total[-1] == 0
+    assert of_one_word(5, [0.85] * 5).doubt_of_total[-1] == 0
