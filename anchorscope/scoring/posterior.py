@@ -64,8 +64,8 @@ nothing, the tested words seem to be all alike, and intervals would be too short
 least."""
 
 WIDEST = 1.0
-"""The standard deviation of the means of words unlike all others: values are differences of probabilities. A model that
-goes by one word has it do a hundred times what others do; without a component for it, it would be drawn towards them."""
+"""The standard deviation of the means of words unlike all others: values are differences of probabilities. A word that
+a model goes by alone does a hundred times what others do; without a component for it, it is drawn towards them."""
 
 OUTLIERS = 1e-7
 """The share of these words, which is not fitted: so small that no untested word is taken for one."""
