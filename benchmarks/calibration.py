@@ -356,7 +356,7 @@ def page(path: Path) -> str:
         f"right within .05; *members* are the shown words no worse than the one with the {K}th greatest known total. "
         "*True regret* is what the shown list lacks of the best one. Under *banzhaf* (words taken out, candidates of "
         f"any frequency) measuring has noise, and the known totals are the means of {NOISY_REPEATS} measurements. "
-        + written.NOT_LEANING,
+        + written.FORMER_PRIORS,
         _table(by_itself, names),
         _outside(by_itself),
         "A run that `--max-model-calls` ends knows less than it may think: many of its words have a test or two, and "
@@ -371,9 +371,11 @@ def page(path: Path) -> str:
         ),
         _not_shown(found["nulls"]),
     ]
-    known = path.with_name("known_answers.json")
-    if known.exists():
-        parts.append(_known(known))
+    parts += [
+        told(beside)
+        for name, told in (("known_answers", _known), ("rules", _rules))
+        if (beside := path.with_name(f"{name}.json")).exists()
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -399,6 +401,23 @@ def _known(path: Path) -> str:
             f"tables and rules that it goes by as well {_spread(with_rules)} (goal: at least {GOAL} in every list)."
         )
     return "\n".join([told[0], "", *told[1:]])
+
+
+def _rules(path: Path) -> str:
+    """What ``benchmarks.rules`` found: how often intervals hold the truth where a model goes by a rule."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    rows = found["rows"]
+    held, of = (sum(row[name] for row in rows) for name in ("held", "of"))
+    given = found["parameters"]
+    return "\n\n".join(
+        [
+            "Models that go by a rule, where one word does a hundred times what others do (`python -m benchmarks.rules "
+            f"--texts FILE`, {given['documents']:,} tweets, {given['seeds']} seeds, commit {found['commit'][:9]}): the "
+            f"90% intervals of drivers hold the true score in {held} of {of}, {held / of:.0%}. Words that few documents "
+            "hold, and that decide some of these and do nothing in the others, are held least.",
+            _table(rows, [*rows[0]]),
+        ]
+    )
 
 
 def _spread(ordered: Sequence[int]) -> str:

@@ -22,7 +22,11 @@ NEW_RULE = "1365d3d00"
 OF_FORMER_RULE = f"measured before {NEW_RULE}, when a race gave out its tests otherwise"
 
 LEANING = "405f38f"
-NOT_LEANING = f"Rows of commits before {LEANING} are of a race whose prior did not lean ([method.md](method.md))."
+WITH_OUTLIERS = "41843dd"
+FORMER_PRIORS = (
+    f"Rows of commits before {LEANING} are of a race whose prior did not lean, and before {WITH_OUTLIERS} of one that had "
+    "no place for words unlike all others ([method.md](method.md))."
+)
 
 
 def is_former(commit: str) -> bool:

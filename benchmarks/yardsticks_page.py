@@ -427,7 +427,7 @@ def _made(by_model: Mapping[str, Sequence[Row]]) -> str:
     told = ", ".join(f"`docs/data/yardsticks_{name}.csv`" for name, rows in by_model.items() if rows)
     told += ", `docs/data/yardsticks_roar.csv`, `docs/data/planting.csv`"
     told += ". `make yardsticks DATA=FOLDER` makes those that are missing, and this page."
-    return f"Rows: {told} {written.NOT_LEANING}"
+    return f"Rows: {told} {written.FORMER_PRIORS}"
 
 
 def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
