@@ -413,8 +413,8 @@ def _rules(path: Path) -> str:
         [
             "Models that go by a rule, where one word does a hundred times what others do (`python -m benchmarks.rules "
             f"--texts FILE`, {given['documents']:,} tweets, {given['seeds']} seeds, commit {found['commit'][:9]}): the "
-            f"90% intervals of drivers hold the true score in {held} of {of}, {held / of:.0%}. Words that few documents "
-            "hold, and that decide some of these and do nothing in the others, are held least.",
+            f"90% intervals of drivers hold the true score in {held} of {of}, {held / of:.0%}. Those of words that few "
+            "documents hold, and that decide some of these and do nothing in the others, hold it least often.",
             _table(rows, [*rows[0]]),
         ]
     )

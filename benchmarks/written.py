@@ -24,8 +24,8 @@ OF_FORMER_RULE = f"measured before {NEW_RULE}, when a race gave out its tests ot
 LEANING = "405f38f"
 WITH_OUTLIERS = "41843dd"
 FORMER_PRIORS = (
-    f"Rows of commits before {LEANING} are of a race whose prior did not lean, and before {WITH_OUTLIERS} of one that had "
-    "no place for words unlike all others ([method.md](method.md))."
+    f"Rows of commits before {LEANING} are of a race whose prior did not lean, and before {WITH_OUTLIERS} of one that "
+    "had no place for words unlike all others ([method.md](method.md))."
 )
 
 
