@@ -409,7 +409,7 @@ def test_report_and_compare_commands(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["report", str(one), "--to", str(tmp_path / "x.html")]) == 0
     capsys.readouterr()
     assert main(["compare", str(one), str(two), "--json"]) == 0
-    changes = json.loads(capsys.readouterr().out)["yes"]
+    changes = json.loads(capsys.readouterr().out)["labels"]["yes"]
     ranks = [change["after"] for change in changes if change["after"]]
     assert ranks == sorted(ranks) and {change["change"] for change in changes} <= {
         *("rose", "fell", "appeared", "vanished", "stayed")

@@ -19,6 +19,7 @@ from review_run import drivers_first
 from anchorscope.cli import main
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
+from anchorscope.report.changes import changes
 from anchorscope.report.figures import figure, fixed, percent, signed
 from anchorscope.report.lists import listed, standing
 from anchorscope.report.page import write_report
@@ -837,14 +838,26 @@ def test_the_table_searches_sorts_filters_and_turns_pages(open_page: Any, report
     assert all("fi" in text for text in watched.texts("tbody th"))
 
 
+def shown_changes(watched: Any) -> list[dict[str, Any]]:
+    """The changes of the first label on the page."""
+    found: list[dict[str, Any]] = watched.page.evaluate("changes(explained()[0].name)")
+    return found
+
+
 def test_two_runs_side_by_side(open_page: Any, report: tuple[str, Result], keep_run: KeepRun) -> None:
     watched = open_page(report[0] + "#compare")
     watched.shot("compare-wide-light")
     assert "seed: 0 → 5" in watched.text(".lead")
-    told = watched.text(".slope .key")
-    counts = {word: int(n) for word, n in zip(told.split()[1::3], told.split()[2::3])}
-    assert counts["rose"] + counts["fell"] + counts["stayed"] + counts["vanished"] == 10
-    assert counts["appeared"] == counts["vanished"]
+    before, after = Result.load(keep_run("one")), Result.load(keep_run("two", seed=5))
+    for label in after.explanations:
+        expected = {row["term"]: row for row in changes(before[label], after[label])}
+        shown = watched.page.evaluate("(label) => changes(label)", label)
+        assert {row["term"]: {key: row[key] for key in expected[row["term"]]} for row in shown} == expected
+    told = watched.texts(".slope .key li")
+    first = [row for row in shown_changes(watched) if row["remark"] is None or row["change"] == "stayed"]
+    rest = len(shown_changes(watched)) - len(first)
+    assert f"not told apart {rest}" in told[5] and rest
+    assert f"stayed {sum(row['change'] == 'stayed' for row in first)}" in told[4]
     alone = open_page(write_report(keep_run("two", seed=5)).as_uri() + "#compare")
     alone.page.set_input_files("input[type=file]", keep_run("one") / "result.json")
     alone.page.wait_for_selector(".slope")
