@@ -53,7 +53,7 @@ from anchorscope.asking.retry import Retry
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, SomeFailedError
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.heads import chosen_head
-from anchorscope.predictors.labels import chosen_labels
+from anchorscope.predictors.labels import chosen_labels, joined_names
 from anchorscope.predictors.named_rows import are_named, in_columns, labels_named
 from anchorscope.text.pairs import as_read, is_pair
 from anchorscope.types import HeardLabels
@@ -231,7 +231,7 @@ def _learnt(probe: _Probe, first: Sequence[str], texts: Sequence[str]) -> tuple[
     if len(heard) < 2:
         raise InputError(
             f"{probe.name} answers label names, and {len(first) + len(texts)} texts show one of them ({named}); give "
-            f"all: labels=[{named!r}, 'OTHER'], or --labels {shlex.quote(named)},OTHER."
+            f"all: labels=[{named!r}, 'OTHER'], or --labels {shlex.quote(joined_names([*heard, 'OTHER']))}."
         )
     log.warning("The labels of %s are those of its answers about %d documents: %s.", probe.name, len(texts), named)
     return tuple(sorted(heard))
