@@ -244,9 +244,11 @@ class _File:
             how = Reading(self.source, columns, encoding, max_unpacked)
             for row, (text, label) in enumerate(FORMATS[ending](stream, how), 1):
                 if not isinstance(text, str) and not _is_missing(text):
+                    inside = f"a field inside it is named with dots: --text-column {columns.text}.FIELD"
+                    then = inside if isinstance(text, dict) else "choose another text column"
                     raise DocumentsError(
                         f"{self.source}, row {row}: the text is {short_repr(text)} (a {type(text).__name__}), "
-                        "not a string; choose another text column."
+                        f"not a string; {then}."
                     )
                 yield text if isinstance(text, str) else "", label
 
