@@ -16,6 +16,7 @@ import pytest
 from hostile import LABELS, PAYLOADS, hostile_run
 from review_run import drivers_first
 
+from anchorscope import Explainer
 from anchorscope.cli import main
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
@@ -991,3 +992,25 @@ def test_rows_keep_their_places_while_intervals_overlap(open_page: Any, report: 
     against = rows.replace("keepRows(", 'inPlace("against", ')
     assert watched.page.evaluate(against, [["b", -6, -3], ["a", -5, -2], ["c", -4, -1]]) == ["a", "b", "c"]
     assert watched.page.evaluate(against, [["c", -9, -7], ["b", -6, -3], ["a", -5, -2]]) == ["c", "a", "b"]
+
+
+def test_long_labels_fit_a_narrow_page_and_no_two_of_the_first_share_a_colour(open_page: Any, tmp_path: Path) -> None:
+    """Nine labels, one of them long: six colours came over and over, and the select of labels ran off a phone."""
+    words = ["great", "fine", "good", "dull", "slow", "bad", "long", "loud", "odd"]
+    labels = ["a label whose name goes on and on and on, and then some more of it", *words[1:]]
+
+    def says(texts: list[str]) -> list[list[float]]:
+        held = [[5.0 if word in text.split() else 1.0 for word in words] for text in texts]
+        return [[value / sum(row) for value in row] for row in held]
+
+    texts = [f"a {word} film of number {number}" for number in range(12) for word in words]
+    Explainer(says, labels=labels, top_k=3).explain(texts, out=tmp_path / "run")
+    url = write_report(tmp_path / "run").as_uri()
+    for view in ("words", "documents", "table", "curves"):
+        watched = open_page(f"{url}#{view}", width=400)
+        assert watched.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+        for box in watched.page.locator("select").all():
+            assert box.bounding_box()["x"] + box.bounding_box()["width"] <= 400, view
+    wide = open_page(url, width=1600)
+    colours = wide.page.evaluate("[...document.querySelectorAll('.panel h2')].map((h) => getComputedStyle(h).color)")
+    assert len(colours) == 9 and len({*colours[:7]}) == 7 and len({*colours}) == 8
