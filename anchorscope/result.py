@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from anchorscope import registry
 from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
 from anchorscope.files import JOURNAL, no_run_folder, read_regular, write_whole
-from anchorscope.types import Cost, Explanation, Snapshot, Term
+from anchorscope.types import Cost, Explanation, Snapshot, Term, taken_out
 
 SCHEMA = 2
 READ_SCHEMAS = (1, 2)
@@ -53,7 +53,7 @@ class Result:
     def __getitem__(self, label: str) -> Explanation:
         if label not in self.explanations:
             raise UnknownNameError("label", label, self.explanations)
-        return self.explanations[label]
+        return taken_out(self.explanations, label, self.interval_level)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values in the shape of ``result.json``."""

@@ -415,7 +415,7 @@ def test_texts_and_labels_of_different_numbers():
 
 @pytest.mark.parametrize("values", [[], ["", " "]])
 def test_no_usable_text(values):
-    with pytest.raises(DocumentsError, match="There is no usable document"):
+    with pytest.raises(DocumentsError, match="There is no usable text"):
         read_texts(values)
 
 
