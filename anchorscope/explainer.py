@@ -11,8 +11,11 @@ A text may be a pair, a tuple of two strings: the words of either side are then 
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +23,7 @@ from anchorscope import registry
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.kept_answers import kept_for
 from anchorscope.asking.retry import Retry, RetryingPredictor
-from anchorscope.errors import DocumentsError, InputError, in_a_line
+from anchorscope.errors import AnchorscopeError, DocumentsError, InputError, in_a_line
 from anchorscope.local import LocalExplanation, explain_document, tested_positions
 from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
@@ -45,7 +48,8 @@ from anchorscope.types import HeardLabels, Perturbator, Predictor, Snapshot, Wor
 
 
 class Explainer:
-    """Explains one model. What it was given is stored as it is; what it computes is in the results.
+    """Explains one model. What it was given is stored as it is, and looked at when documents are explained, before the
+    model is asked; what it computes is in the results.
 
     ``model``        anything with ``predict_proba``, a Hugging Face pipeline, a function, or a Predictor
     ``labels``       the names of a function's columns, in their order, where its rows do not name them
@@ -112,10 +116,11 @@ class Explainer:
         resume: bool = False,
     ) -> Result:
         """The result; ``out`` is the run folder to keep it in, ``labels`` are the documents' true labels."""
-        run = self._run(read_texts(texts, labels), training_texts, out, resume)
-        for _ in run.snapshots():
-            pass
-        return run.result()
+        with _told_in_python():
+            run = self._run(read_texts(texts, labels), training_texts, out, resume)
+            for _ in run.snapshots():
+                pass
+            return run.result()
 
     def stream(
         self,
@@ -127,18 +132,21 @@ class Explainer:
         resume: bool = False,
     ) -> Iterator[Snapshot]:
         """What is known, after every round; the last snapshot is ``finished``."""
-        yield from self._run(read_texts(texts, labels), training_texts, out, resume).snapshots()
+        with _told_in_python():
+            yield from self._run(read_texts(texts, labels), training_texts, out, resume).snapshots()
 
     def effects(self, text: str | tuple[str, str]) -> LocalExplanation:
         """What each word of one document does there for the label that the model says."""
-        settings = preset(self.preset, **self._by_hand())
-        if not score_is_graded(str(settings.score)):
-            raise InputError(f"The preset {self.preset!r} tests anchors: ask for anchors(), or use another preset.")
-        return self._explain_document(text, settings)
+        with _told_in_python():
+            settings = preset(self.preset, **self._by_hand())
+            if not score_is_graded(str(settings.score)):
+                raise InputError(f"The preset {self.preset!r} tests anchors: ask for anchors(), or use another preset.")
+            return self._explain_document(text, settings)
 
     def anchors(self, text: str | tuple[str, str]) -> LocalExplanation:
         """The anchors of one document: every word is tested, stop words and rare words too."""
-        return self._explain_document(text, preset_for_one_document(self.preset, **self._by_hand()))
+        with _told_in_python():
+            return self._explain_document(text, preset_for_one_document(self.preset, **self._by_hand()))
 
     def _explain_document(self, text: str | tuple[str, str], settings: Settings) -> LocalExplanation:
         text = listed_texts([text], "text")[0] if isinstance(text, tuple) else text
@@ -222,3 +230,34 @@ class Explainer:
             training_texts=None if training_texts is None else listed_texts(training_texts, "training_texts"),
             keep_texts=self.keep_texts,
         )
+
+
+OWN_NAMES = {"seed": "random_state", "resume": "resume=True"}
+"""What an option of the command line is called here, where that is another name."""
+
+ARGUMENTS = (
+    *("max-seconds", "max-model-calls", "batch-size", "workers", "backend", "perturbator", "preset", "head", "out"),
+    *(field.name.replace("_", "-") for field in fields(Settings) if field.name != "labels"),
+    *OWN_NAMES,
+)
+"""The options that are arguments or settings here; --labels and --text-column are named beside theirs already."""
+
+_OPTION = re.compile(rf"(?<![\w-])--({'|'.join(sorted(ARGUMENTS, key=len, reverse=True))})(?![\w-])")
+
+
+@contextmanager
+def _told_in_python() -> Iterator[None]:
+    """Errors speak of arguments and settings: most are written for the command line, which calls them options."""
+    try:
+        yield
+    except AnchorscopeError as error:
+        error.args = tuple(_in_python(part) if isinstance(part, str) else part for part in error.args)
+        raise
+
+
+def _in_python(sentence: str) -> str:
+    """
+    >>> _in_python("--top-k must be a whole number; go on with --resume.")
+    'top_k must be a whole number; go on with resume=True.'
+    """
+    return _OPTION.sub(lambda found: OWN_NAMES.get(found[1], found[1].replace("-", "_")), sentence)

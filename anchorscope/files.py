@@ -34,7 +34,15 @@ from anchorscope.errors import RunFolderError
 
 GIGABYTE = 1 << 30
 
+JOURNAL = "journal.sqlite"
+"""The file by which a run folder is known."""
+
 _changing_umask = Lock()
+
+
+def no_run_folder(folder: Path | str) -> RunFolderError:
+    """The error of a folder that is missing, or no run's."""
+    return RunFolderError(f"{folder} is no run folder: it holds no {JOURNAL}; make one with: explain … --out {folder}")
 
 
 def read_regular(path: Path, *, at_most: int = GIGABYTE, first: int | None = None) -> bytes:

@@ -11,6 +11,7 @@ kind that was not looked at.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
@@ -20,8 +21,8 @@ from typing import Any, TypeVar
 
 from anchorscope import registry
 from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
-from anchorscope.files import read_regular, write_whole
-from anchorscope.types import Cost, Explanation, Snapshot, Term
+from anchorscope.files import JOURNAL, no_run_folder, read_regular, write_whole
+from anchorscope.types import Cost, Explanation, Snapshot, Term, taken_out
 
 SCHEMA = 2
 READ_SCHEMAS = (1, 2)
@@ -52,7 +53,7 @@ class Result:
     def __getitem__(self, label: str) -> Explanation:
         if label not in self.explanations:
             raise UnknownNameError("label", label, self.explanations)
-        return self.explanations[label]
+        return taken_out(self.explanations, label, self.interval_level)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values in the shape of ``result.json``."""
@@ -121,6 +122,9 @@ class Result:
                 **{part: _names(values[part]) for part in ("model", "perturbator", "versions")},
             )
         except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+            is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+            if is_missing and not os.path.lexists(folder / JOURNAL):
+                raise no_run_folder(folder) from error
             raise RunFolderError(
                 f"{path} cannot be read ({type(error).__name__}: {error}); go on with --resume to write it."
             ) from error

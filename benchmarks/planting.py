@@ -47,7 +47,8 @@ def piece(place: Arena, seed: int, scratch: Path) -> list[dict[str, Any]]:
     rows = []
     for label in place.labels:
         plants = planted.choose(run, label, N_PLANTED, seed)
-        model = PlantedModel(place.predictor, {plant.term: plant.shift for plant in plants}, label)
+        shifts = {plant.term: plant.shift for plant in plants}
+        model = PlantedModel(place.predictor, shifts, label, kinds=str(run.settings.terms))
         folder = scratch / label
         explain(texts, model, folder, seed)
         found = planted.look_up(folder, plants, label, model, texts)

@@ -480,8 +480,9 @@ and is tested without them: the accuracy that is lost, in the mean over seeds. M
 
 PLANTING = """\
 Ten neutral words of a collection are made to shift a class by 0.3 to 3 logits, `fast` runs on the model so changed,
-and what it finds is compared with the truth (`python -m benchmarks.planting`). *Due* are words whose true score puts
-them among the first 20. The intervals are of 90%."""
+and what it finds is compared with the truth (`python -m benchmarks.planting`). *Due* are words whose true score is one
+of the 20 best, among the true scores of the planted words and the scores that the run gives the others. The
+intervals are of 90%."""
 
 PEERS = """\
 They ask the model so often about one document that with these numbers of calls they would see few documents, so

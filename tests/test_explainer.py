@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def test_the_keyword_comes_out_on_top(given: dict) -> None:
 
 
 def test_a_perturbator_is_refused_where_no_word_is_replaced() -> None:
-    with pytest.raises(InputError, match="the local score occlusion only leaves them out: leave --perturbator out"):
+    with pytest.raises(InputError, match="the local score occlusion only leaves them out: leave perturbator out"):
         explainer(perturbator=MaskTokenPerturbator()).explain(TEXTS)
 
 
@@ -117,15 +118,15 @@ def test_unknown_names_list_near_misses(given: dict, words: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"tau": 1.0}, "--tau must be between 0 and 1"),
-        ({"delta": float("nan")}, "--delta"),
-        ({"alpha": 0}, "--alpha"),
-        ({"filter": "sound", "aggregation": "base"}, "--filter sound knows no bound"),
-        ({"filter": "optimistic", "aggregation": "base"}, "--filter optimistic knows no pseudo-score"),
-        ({"keep": "own", "aggregation": "total"}, "--keep own"),
-        ({"max_samples": 0}, "--max-samples"),
-        ({"score": "occlusion", "aggregation": "sq"}, "'sq' counts anchors, and --score occlusion tests none"),
-        ({"score": "anchor", "aggregation": "total"}, "--score anchor says yes or no"),
+        ({"tau": 1.0}, "tau must be between 0 and 1"),
+        ({"delta": float("nan")}, "delta"),
+        ({"alpha": 0}, "alpha"),
+        ({"filter": "sound", "aggregation": "base"}, "filter sound knows no bound"),
+        ({"filter": "optimistic", "aggregation": "base"}, "filter optimistic knows no pseudo-score"),
+        ({"keep": "own", "aggregation": "total"}, "keep own"),
+        ({"max_samples": 0}, "max_samples"),
+        ({"score": "occlusion", "aggregation": "sq"}, "'sq' counts anchors, and score occlusion tests none"),
+        ({"score": "anchor", "aggregation": "total"}, "score anchor says yes or no"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(settings: dict, words: str) -> None:
@@ -134,7 +135,7 @@ def test_what_cannot_be_is_refused_in_one_sentence(settings: dict, words: str) -
 
 
 def test_there_is_no_top_zero() -> None:
-    with pytest.raises(InputError, match="--top-k must be from 1"):
+    with pytest.raises(InputError, match="top_k must be from 1"):
         explainer(top_k=0).explain(TEXTS)
 
 
@@ -159,7 +160,7 @@ def test_the_model_calls_of_a_budget_end_the_run() -> None:
 
 
 def test_a_budget_of_nothing_is_a_budget() -> None:
-    with pytest.raises(AnchorscopeError, match=r"--max-seconds 0 ends before the model has answered about the first"):
+    with pytest.raises(AnchorscopeError, match=r"max_seconds 0 ends before the model has answered about the first"):
         explainer(max_seconds=0).explain(TEXTS)
 
 
@@ -182,19 +183,19 @@ def test_training_texts_are_those_of_av5() -> None:
     [
         ({"perturbator": "corpus"}, r"perturbator must be a Perturbator, such as CorpusPerturbator\(\), not 'corpus'"),
         ({"perturbator": CorpusPerturbator}, "perturbator must be a Perturbator"),
-        ({"max_seconds": "5"}, "--max-seconds must be a number of at least 0, not '5'"),
-        ({"max_seconds": float("nan")}, "--max-seconds must be a number of at least 0, not nan"),
-        ({"max_model_calls": -1}, "--max-model-calls must be a number of at least 0, not -1"),
+        ({"max_seconds": "5"}, "max_seconds must be a number of at least 0, not '5'"),
+        ({"max_seconds": float("nan")}, "max_seconds must be a number of at least 0, not nan"),
+        ({"max_model_calls": -1}, "max_model_calls must be a number of at least 0, not -1"),
         ({"workers": 1.5}, "workers must be a whole number of at least 1, not 1.5"),
         ({"workers": "2"}, "workers must be a whole number"),
         ({"preset": None}, "preset must be a name .*, not None"),
         ({"preset": ["fast"]}, "preset must be a name"),
         ({"settings": 5}, "settings must map names to values"),
         ({"settings": {1: 2}}, "settings must map names to values"),
-        ({"settings": {"delta": np.array([0.1, 0.2])}}, r"--delta must be a number, not array\(\[0.1, 0.2\]\)"),
+        ({"settings": {"delta": np.array([0.1, 0.2])}}, r"delta must be a number, not array\(\[0.1, 0.2\]\)"),
         (
             {"settings": {"max_samples": np.arange(99.0).reshape(-1, 1)}},
-            "--max-samples must be a whole number, not array",
+            "max_samples must be a whole number, not array",
         ),
         ({"only": "yes"}, r"only must be a list of names and not the text 'yes'; write only=\['yes'\]"),
         ({"only": 1}, "only must be a list of names, not 1"),
@@ -389,3 +390,21 @@ def test_the_order_of_confidence_needs_probabilities() -> None:
     settings = {**CHEAP, "strategy": "scan", "aggregation": "sq", "order": "confidence"}
     with pytest.raises((InputError, UserWarning), match="probabilit"):
         explainer(model=named, labels=["no", "yes"], settings=settings).explain(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("given", "texts", "told"),
+    [
+        ({"top_k": 0}, TEXTS, "top_k must be "),
+        ({"random_state": -1}, TEXTS, "random_state must be "),
+        ({"settings": {"regret": 2}}, TEXTS, "regret must be "),
+        ({"max_model_calls": 1}, TEXTS, "max_model_calls"),
+        ({}, [], "There is no usable text among the 0 that were given; give some with words."),
+        ({}, ["  "], "There is no usable text among the 1 that were given; give some with words."),
+    ],
+)
+def test_errors_speak_of_arguments_and_not_of_options(given: dict[str, Any], texts: list[str], told: str) -> None:
+    for ask in (lambda: explainer(**given).explain(texts), lambda: [*explainer(**given).stream(texts)]):
+        with pytest.raises(AnchorscopeError) as caught:
+            ask()
+        assert told in str(caught.value) and "--" not in str(caught.value)

@@ -16,7 +16,7 @@ from runs import finish, make_run
 from anchorscope.errors import InputError
 from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report.lists import NOT_TOLD_APART
-from anchorscope.report.notebook import COLOURS, html, watch
+from anchorscope.report.notebook import COLOURS, MORE, html, watch
 from anchorscope.report.plot import plot
 from anchorscope.types import Explanation, Snapshot, Term
 
@@ -221,3 +221,22 @@ def test_a_result_plots_itself() -> None:
     figure = run.result().plot()
     assert [axes.get_title() for axes in figure.axes] == ["no", "yes"]
     assert figure.axes[0].xaxis_inverted() and not figure.axes[1].xaxis_inverted()
+
+
+def test_a_label_by_itself_is_drawn_as_it_is_in_the_result() -> None:
+    """In the colour of the second label of two, and with the level of the intervals."""
+    run = make_run(score="occlusion", aggregation="total", test="fixed", top_k=6, strategy="race", regret=0.3)
+    last = finish(run)[-1]
+    result = run.result()
+    for shown in (result, last):
+        whole, alone = shown._repr_html_(), shown["yes"]._repr_html_()
+        assert [*result.explanations] == ["no", "yes"]
+        assert f'<b style="color:{COLOURS[1]}"><bdi>yes' in whole and f'<b style="color:{COLOURS[1]}"><bdi>yes' in alone
+        assert "Whiskers: 90% intervals." in whole and "Whiskers: 90% intervals." in alone
+    assert result["yes"] == result.explanations["yes"]
+
+
+def test_labels_beyond_the_colours_have_one_that_is_nobodys() -> None:
+    many = {f"label {i}": Explanation(f"label {i}", 9, 9, None, 0, True, 0.0, ()) for i in range(10)}
+    colours = re.findall(r'<b style="color:(#\w+)">', html(many, level=0.9))
+    assert colours == [*COLOURS, MORE, MORE, MORE] and MORE not in COLOURS and len({*COLOURS}) == 7

@@ -409,13 +409,57 @@ def test_report_and_compare_commands(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["report", str(one), "--to", str(tmp_path / "x.html")]) == 0
     capsys.readouterr()
     assert main(["compare", str(one), str(two), "--json"]) == 0
-    changes = json.loads(capsys.readouterr().out)["yes"]
+    changes = json.loads(capsys.readouterr().out)["labels"]["yes"]
     ranks = [change["after"] for change in changes if change["after"]]
     assert ranks == sorted(ranks) and {change["change"] for change in changes} <= {
         *("rose", "fell", "appeared", "vanished", "stayed")
     }
     assert main(["compare", str(one), str(one)]) == 0
     assert "=" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("top", "NONE"),
+        ("evaluate", "NONE"),
+        ("compare", "RUN", "NONE"),
+        ("compare", "NONE", "RUN"),
+        ("report", "NONE"),
+        ("report", "RUN", "--against", "NONE"),
+        ("serve", "NONE"),
+        ("serve", "NONE", "--model", "models:answer"),
+    ],
+)
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_folder_that_is_no_run_is_called_so_by_every_command(
+    command: tuple[str, ...], is_there: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --model, a folder may be meant as documents: it is then called a folder."""
+    none = tmp_path / "none"
+    if is_there:
+        none.mkdir()
+    run = kept(tmp_path / "run") if "RUN" in command else tmp_path
+    assert main([word.replace("NONE", str(none)).replace("RUN", str(run)) for word in command]) == 2
+    told = f"{none} is a folder" if is_there and "--model" in command else f"{none} is no run folder: it holds no "
+    assert told in capsys.readouterr().err
+
+
+def test_options_of_the_yardsticks_are_refused_without_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option in (["--held-out", "more.csv"], ["--seeds", "2"]):
+        assert main(["evaluate", str(tmp_path), *option]) == 2
+        assert f"{option[0]} belongs to --yardsticks: add that, or leave it out." in capsys.readouterr().err
+
+
+def test_markdown_has_what_csv_has(effects: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """But for the side and what was skipped: a line of its own says what speaks against a label."""
+    assert main(["top", str(effects), "--format", "csv"]) == 0
+    in_csv = {*capsys.readouterr().out.splitlines()[0].split(",")}
+    assert main(["top", str(effects), "--format", "md"]) == 0
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    assert {*lines[0]} == in_csv - {"side", "skipped"}
+    rows = [dict(zip(lines[0], line)) for line in lines[2:] if line[1]]
+    assert {row["driver"] for row in rows} <= {"yes", "no"} and all(row["written"] for row in rows)
 
 
 def test_serve_says_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

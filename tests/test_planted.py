@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,10 @@ from anchorscope.cli import main
 from anchorscope.evaluation import planted
 from anchorscope.evaluation.kept import KeptRun, kept_run
 from anchorscope.evaluation.planted_model import PlantedModel
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.standings import Standings
 from anchorscope.run import Run
+from anchorscope.scoring.aggregations import aggregation
 from anchorscope.settings import preset
 from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_texts
@@ -83,6 +87,58 @@ def test_no_sign_is_planted_as_the_model_looks_for_words(tmp_path: Path) -> None
         plants = planted.choose(run, "yes", 12, seed=seed)
         assert not {*signs} & {plant.term for plant in plants}
         assert all(plant.documents >= planted.FEWEST_DOCUMENTS for plant in plants)
+
+
+def test_a_word_is_planted_where_the_run_knows_it(tmp_path: Path) -> None:
+    """*4* stands by itself in 12 texts, and in a number or a link in 12 more.
+
+    The run (terms: words, numbers, hashtags, …) counts 12 documents: so does who plants it, and the truth is the fall
+    over these.
+    """
+    texts, model = corpus(3)
+    parts = ["4", "4.5", "https://t.co/4", "4"]
+    texts = [f"{text} {parts[i % 4]}" if i < 24 else text for i, text in enumerate(texts)]
+    explain(texts, model, tmp_path / "run", 3)
+    run = kept_run(tmp_path / "run", read_texts(texts), model)
+    kinds = str(run.settings.terms)
+    held = planted._holders(run.texts, ["4"], kinds)["4"]
+    assert len(held) == 12 == int(run.tally.documents.sum(axis=0)[run.candidates.index("4")])
+    wrapped = PlantedModel(model, {"4": 2.0}, "yes", kinds=kinds)
+    changed = np.abs(wrapped.predict(texts) - model.predict(texts)).max(axis=1) > 1e-9
+    assert [text for text, is_other in zip(texts, changed) if is_other] == [text for text in texts if text in held]
+    explain(texts, wrapped, tmp_path / "planted", 3)
+    plants = [planted.Plant("4", 2.0, len(held), 0.0)]
+    (one,) = planted.look_up(tmp_path / "planted", plants, "yes", wrapped, texts).found
+    with_it = wrapped.predict(held)[:, 1]
+    without = wrapped.predict([text.removesuffix(" 4") for text in held])[:, 1]
+    assert one.truth == pytest.approx((with_it - without)[with_it > 0.5].sum(), abs=1e-9)
+    assert one.is_inside
+
+
+def test_due_counts_true_scores_among_the_scores_of_the_others() -> None:
+    """Of 7, 6, 1 true and 8, 3, 2 estimated, the best three are 8, 7, 6: two are due, whatever the run estimated of
+    the planted ones; with five places 3 and 2 take the rest."""
+    assert planted.n_due([7.0, 6.0, 1.0], [8.0, 3.0, 2.0], 3) == 2
+    assert planted.n_due([7.0, 6.0, 1.0], [8.0, 3.0, 2.0], 5) == 2
+    assert planted.n_due([7.0, 6.0, 1.0], [8.0, 3.0, 2.0], 6) == 3
+
+
+def test_due_does_not_depend_on_what_the_run_estimates_of_planted_words(tmp_path: Path) -> None:
+    """The twentieth best of the true scores and those of the other words, worked out here from the journal.
+
+    Seven reach it. One of these is overestimated where it is the last shown: 6 have a true score above that.
+    """
+    run, texts = kept(tmp_path, 1)
+    plants = planted.choose(run, "yes", 10, seed=1)
+    model = PlantedModel(run.predictor, {plant.term: plant.shift for plant in plants}, "yes")
+    explain(texts, model, tmp_path / "planted", 1)
+    found = planted.look_up(tmp_path / "planted", plants, "yes", model, texts)
+    with closing(RunReader(tmp_path / "planted")) as reader:
+        standings = Standings(reader, alpha=reader.settings.alpha, k=20)
+        scores = dict(zip(reader.terms, standings.scores(aggregation("total"))[1].tolist()))
+    truths = {one.plant.term: one.truth or 0.0 for one in found.found}
+    best = sorted({**scores, **truths}.values(), reverse=True)[19]
+    assert found.due == sum(truth >= best for truth in truths.values())
 
 
 def test_planted_scores_are_inside_their_intervals(tmp_path: Path) -> None:

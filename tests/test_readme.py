@@ -89,3 +89,12 @@ def test_commands_print_what_the_page_of_evaluation_shows(
         for (shape, numbers), (shape_now, numbers_now) in zip(written(block), written(printed), strict=True):
             assert shape_now == shape
             assert numbers_now == pytest.approx(numbers, rel=0.02, abs=0.0006)
+
+
+def test_every_extra_is_in_the_readme() -> None:
+    """But for those of this project's own tests, and the parts of the extra scores."""
+    project = (README.parent / "pyproject.toml").read_text("utf-8")
+    table = re.split(r"^\[", project.partition("[project.optional-dependencies]\n")[2], flags=re.MULTILINE)[0]
+    extras = {*re.findall(r"^(\w+) = ", table, re.MULTILINE)}
+    told = {*re.findall(r"pip install '\.\[(\w+)\]'", README.read_text("utf-8"))}
+    assert told == extras - {"test", "reliability", "lime", "shap"}

@@ -420,8 +420,9 @@ def test_a_formula_in_disguise_is_none(text: str) -> None:
 def test_markdown_has_the_line_and_the_list_against() -> None:
     rows = [line.split(" | ") for line in flat.to_markdown({"positive": two_labels()["positive"]}).splitlines()[2:]]
     assert [row[2] for row in rows] == [
-        *("太好", "iPhone", f"*{NOT_TOLD_APART} at this budget*", "🎉", "*against positive*", "dull"),
+        *("太好", "iphone", f"*{NOT_TOLD_APART} at this budget*", "🎉", "*against positive*", "dull"),
     ]
+    assert rows[1][3] == "iPhone"
 
 
 def test_markdown_has_one_line_though_a_word_below_it_scores_more_than_a_driver() -> None:
@@ -433,10 +434,18 @@ def test_markdown_has_one_line_though_a_word_below_it_scores_more_than_a_driver(
 def test_markdown_has_the_note_of_a_race_without_drivers() -> None:
     none = explanation("ham", term("x", 1.0, driver=False), regret=0.2, note="No word | is told apart.")
     assert flat.to_markdown({"ham": none}).splitlines()[2:] == [
-        "| ham |  | *No word \\| is told apart.* |  |  |  |  |  |  |"
+        "| ham |  | *No word \\| is told apart.* |  |  |  |  |  |  |  |  |  |"
     ]
 
 
 def test_json_has_no_infinities() -> None:
     odd = replace(term("too", 2.0), interval=(float("-inf"), float("inf")))
     assert '"low": null' in flat.to_json({"a": explanation("a", odd)})
+
+
+@pytest.mark.parametrize("width", range(40, 100, 7))
+def test_a_sentence_is_not_broken_within_an_option(width: int) -> None:
+    """Who reads it copies --max-model-calls."""
+    note = "None of the 1,234 documents that were asked is predicted 'x'; raise --max-model-calls to ask about more."
+    shown = explanations_table({"x": replace(explanation("x", term("y", 1.0)), note=note)}, width).plain
+    assert "--max-model-calls" in shown

@@ -67,14 +67,27 @@ def test_its_commands_run(command: str, tmp_path: Path, monkeypatch: pytest.Monk
         assert (server.n_requests > 0) == ("http" in command)
 
 
-@pytest.mark.parametrize(("label", "told"), [("yes", "no,yes"), ("yes, please", None)])
+@pytest.mark.parametrize(("label", "told"), [("yes", "no,yes"), ("yes, please", 'no,"yes, please"')])
 def test_a_run_tells_learnt_labels_as_the_command_line_would(
-    label: str, told: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    label: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever reads the run again takes them for --labels; a label with a comma cannot be told so, and is not."""
+    """Whoever reads the run again takes them for --labels; a label with a comma stands in quotes there."""
     monkeypatch.chdir(tmp_path)
     answers = f"[{label!r} if 'good' in text else 'no' for text in texts]"
     (tmp_path / f"polite_{len(label)}.py").write_text(f"def answer(texts):\n    return {answers}\n")
     (tmp_path / "docs.txt").write_text("\n".join(f"a {word} film {n}" for n in range(20) for word in ("good", "bad")))
     assert main(["explain", "docs.txt", "--model", f"polite_{len(label)}:answer", "-q", "--out", "run"]) == 0
     assert sources(tmp_path / "run").get("names") == told
+
+
+def test_a_label_with_a_comma_is_named_in_quotes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "so_so.py").write_text("def answer(texts):\n    return [[0.3, 0.7] for _ in texts]\n")
+    (tmp_path / "docs.txt").write_text("\n".join(f"a film {n}" for n in range(20)))
+    command = ["explain", "docs.txt", "--model", "so_so:answer", "-q", "--labels"]
+    assert main([*command, 'bad,"na, ja"', "--out", "run"]) == 0
+    assert "na, ja" in capsys.readouterr().out
+    assert main([*command, 'bad,"na, ja']) == 2
+    assert "put double quotes around one with a comma in it" in capsys.readouterr().err

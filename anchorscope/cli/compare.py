@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
+
+from rich.cells import cell_len
 
 from anchorscope.cli import options
 from anchorscope.errors import InputError
-from anchorscope.report.table import safe
+from anchorscope.report.changes import are_of_one_measure, changes, differences
+from anchorscope.report.table import counted, safe
 from anchorscope.result import Result
-from anchorscope.types import Explanation
 
 SIGNS = {"rose": "▲", "fell": "▼", "appeared": "+", "vanished": "-", "stayed": "="}
 
 
 DESCRIPTION = (
-    "What rose, fell, appeared and vanished from one kept run to another. "
+    "What rose, fell, appeared and vanished from one kept run to another, what differs between the two, and which "
+    "changes are no more than chance. "
     "anchorscope report RUN --against RUN draws it."
 )
 
@@ -37,41 +40,51 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     shared = [label for label in before.explanations if label in after.explanations]
     if not shared:
         raise InputError("The two runs share no label: there is nothing to compare.")
-    found = {label: changes(before[label], after[label]) for label in shared}
+    differing = differences(before, after)
+    comparable = are_of_one_measure(differing)
+    found = {label: changes(before[label], after[label], of_one_measure=comparable) for label in shared}
     if "json" in given:
-        print(json.dumps(found, indent=2), file=output)
+        differs = {name: {"before": then, "after": now} for name, (then, now) in differing.items()}
+        print(json.dumps({"differs": differs, "labels": found}, indent=2), file=output)
         return 0
+    print(f"{_differing_sentence(differing)}\n", file=output)
     for label, rows in found.items():
         print(f"{safe(label)}\n     before  after  term", file=output)
+        width = max((cell_len(safe(row["term"])) for row in rows), default=0)
         for row in rows:
-            ranks = f"{row['before'] or '':>9}{row['after'] or '':>7}"
-            print(f"  {SIGNS[row['change']]}{ranks}  {safe(row['term'])}", file=output)
-        print(file=output)
+            print(_line(row, width), file=output)
+        print(f"{_told_sentence(rows)}\n", file=output)
     return 0
 
 
-def changes(before: Explanation, after: Explanation) -> list[dict[str, Any]]:
-    """Every term of either list, in the order of the second, then the first: its ranks and what became of it."""
-    then = {term.term: rank for rank, term in enumerate(before.terms, start=1)}
-    now = {term.term: rank for rank, term in enumerate(after.terms, start=1)}
-    return [
-        {
-            "term": term,
-            "before": then.get(term),
-            "after": now.get(term),
-            "change": _change(then.get(term), now.get(term)),
-        }
-        for term in dict.fromkeys([*now, *then])
-    ]
+def _differing_sentence(differing: Mapping[str, tuple[Any, Any]]) -> str:
+    """What differs between the two runs, and whether their scores are of one measure."""
+    if not differing:
+        return "Same model, documents and settings."
+    named = "; ".join(f"{name} {safe(_told(then))} → {safe(_told(now))}" for name, (then, now) in differing.items())
+    if are_of_one_measure(differing):
+        return f"What differs: {named}."
+    return f"What differs: {named}. Their scores are of different measures: intervals are not compared."
 
 
-def _change(before: int | None, after: int | None) -> str:
-    """
-    >>> _change(None, 2), _change(2, None), _change(3, 1), _change(1, 3), _change(1, 1)
-    ('appeared', 'vanished', 'rose', 'fell', 'stayed')
-    """
-    if before is None:
-        return "appeared"
-    if after is None:
-        return "vanished"
-    return "stayed" if before == after else "rose" if after < before else "fell"
+def _told(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _line(row: Mapping[str, Any], width: int) -> str:
+    ranks = f"{row['before'] or '':>9}{row['after'] or '':>7}"
+    term = safe(row["term"])
+    remark = row["remark"] if row["change"] != "stayed" else None
+    room = " " * (width - cell_len(term) + 2)
+    return f"  {SIGNS[row['change']]}{ranks}  {term}{room + '· ' + remark if remark else ''}"
+
+
+def _told_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many of the changes are more than chance."""
+    moved = [row for row in rows if row["change"] != "stayed"]
+    if not moved:
+        return "Nothing changed."
+    apart = sum(row["told_apart"] is not False for row in moved)
+    if any(row["told_apart"] is None for row in moved):
+        return f"{len(moved) - apart} of {counted(len(moved), 'change')} are of terms that drive the label in no run."
+    return f"{apart} of {counted(len(moved), 'change')} told apart from chance."

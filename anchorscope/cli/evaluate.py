@@ -101,6 +101,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
 
     for sentence in given.get("sentence", ()):
         parse(sentence)
+    _refuse_unread(given)
     try:
         kept = [_kept(folder, given) for folder in given["runs"]]
         if "sentence" in given or "propose" in given:
@@ -112,6 +113,17 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
         return _lists(kept, given, output)
     except ModelError as error:
         raise InputError(str(error)) from error
+
+
+OF_YARDSTICKS = ("held_out", "seeds")
+"""The options that nothing reads without --yardsticks."""
+
+
+def _refuse_unread(given: Mapping[str, Any]) -> None:
+    """Nobody is to wonder why an option changes nothing."""
+    unread = [name for name in OF_YARDSTICKS if name in given and "yardsticks" not in given]
+    if unread:
+        raise InputError(f"--{unread[0].replace('_', '-')} belongs to --yardsticks: add that, or leave it out.")
 
 
 def _kept(folder: Path, given: Mapping[str, Any]) -> KeptRun:

@@ -20,7 +20,7 @@ from anchorscope.perturbators.choose import choose_perturbator, named_perturbato
 from anchorscope.planning.collection import LazyWords
 from anchorscope.planning.draw import draw
 from anchorscope.predictors import load_predictor
-from anchorscope.predictors.labels import share_of
+from anchorscope.predictors.labels import joined_names, share_of, split_names
 from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.report.page import FILE as REPORT
@@ -104,7 +104,7 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
 
     if "model" not in given:
         raise InputError("Name the model to explain: --model M.")
-    labels = given["names"].split(",") if "names" in given else None
+    labels = split_names(given["names"]) if "names" in given else None
     options = chosen(given, ("trust", "allow_pickle", "device", "dtype", "compiled", "text_column", "head"))
     options["learn_from"] = share_of(texts, given.get("max_model_calls"))
     options |= chosen(given, ("max_seconds",))
@@ -191,9 +191,8 @@ def given_run(
     """The run that the options ask for."""
 
     sources: dict[str, Any] = {"documents": given["documents"], **chosen(given, ("model", "names", "head", *READING))}
-    # Whoever reads the run again need not learn them again, where they can be told as --labels tells them.
-    if learnt_names(models[0]) and not any("," in label for label in models[0].labels):
-        sources["names"] = ",".join(models[0].labels)
+    if learnt_names(models[0]):  # whoever reads the run again need not learn them again
+        sources["names"] = joined_names(models[0].labels)
     return Run(
         documents,
         *models,

@@ -76,7 +76,7 @@ def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--text-column",
         metavar="NAME",
-        help="the column with the texts, also of a model that reads tables (text); A,B: pairs",
+        help="the column with the texts, also of a model that reads tables (text); A,B: pairs; a.b: inside JSON",
     )
     group.add_argument("--label-column", metavar="NAME", help="a column of true labels, kept with the run")
     group.add_argument("--encoding", metavar="NAME", help="how the files are encoded (utf-8)")
@@ -105,7 +105,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--model", metavar="M", help="a .skops or .onnx file, a Hugging Face folder, module:attribute, http(s)://…"
     )
-    group.add_argument("--labels", metavar="A,B", dest="names", help="names for the model's labels, in its order")
+    group.add_argument(
+        "--labels",
+        metavar="A,B",
+        dest="names",
+        help="""names for the model's labels, in its order; one with a comma in double quotes ('a,"b, c"')""",
+    )
     group.add_argument("--head", metavar="L", help="the one label of a multi-label model to ask about: it or not")
     group.add_argument(
         "--trust", action="append", metavar="TYPE", help="a type that a .skops file may hold (repeatable)"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from anchorscope.cli import inputs, options
 from anchorscope.cli.watch import say, waiting
 from anchorscope.errors import InputError
+from anchorscope.files import no_run_folder
 from anchorscope.journal.database import FILE
 from anchorscope.journal.reader import RunReader
 from anchorscope.planning.collection import LazyWords
@@ -63,6 +64,8 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
         raise InputError("Name a run folder, or the documents to explain with --model M.")
     with _ended_in_order(), TemporaryDirectory(prefix="anchorscope-") as scratch:
         kept = len(documents) == 1 and os.path.isfile(Path(documents[0]) / FILE)  # whatever that is, no error
+        if not kept and _means_a_run(given):
+            raise no_run_folder(documents[0])
         live = _kept_run(given, Path(documents[0])) if kept else _new_run(given, Path(scratch))
 
         def announce(address: str) -> None:
@@ -74,6 +77,14 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
         if not live.is_done and "out" in given:
             say(given, f"What was found so far is kept in {given['out']}: the same command with --resume goes on.")
     return 0
+
+
+def _means_a_run(given: Mapping[str, Any]) -> bool:
+    """Whether one argument is meant as a run folder: it is no file, and nothing else speaks for documents."""
+    (first, *more) = given["documents"]
+    if more or first == "-" or os.path.isfile(first):
+        return False
+    return not Path(first).suffix if "model" not in given else not (Path(first).suffix or os.path.exists(first))
 
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)

@@ -254,7 +254,8 @@ def plant(one: KeptRun, labels: Sequence[str], given: Mapping[str, Any], output:
         f"{_again_costs(one):,} for the run, and {after:,} at most to know what is true.",
     )
     plants = planted.choose(one, label, n, one.settings.seed)
-    model = PlantedModel(one.predictor, {plant.term: plant.shift for plant in plants}, label)
+    shifts = {plant.term: plant.shift for plant in plants}
+    model = PlantedModel(one.predictor, shifts, label, kinds=str(one.settings.terms))
     texts = [document.text for document in choose(one.documents.documents, one.settings)[0]]
     with TemporaryDirectory() as scratch:
         folder = Path(scratch) / "run"
@@ -280,7 +281,11 @@ def _plant_table(found: planted.Planting) -> str:
             f"{'yes' if one.is_shown else 'no':>6} {one.score:9.2f} {interval:>19} {truth:>9}{outside}"
         )
     inside, of = found.inside
-    due = "" if found.due is None else f"; {found.due} belong there by their true score"
+    due = (
+        ""
+        if found.due is None
+        else f"; {found.due} belong there, by their true score among the scores of the other words"
+    )
     lines.append(f"{found.n_shown} of {len(found.found)} are among the {found.k} shown{due}.")
     if of:
         lines.append(f"{inside} of {of} true scores are inside their interval.")

@@ -10,6 +10,7 @@ planted word is worth there is known, and so is what the run should have found.
 
 Words are neutral by measurement: from each of several frequencies some that no list shows are drawn, left out of a few
 documents each, and the one that changes the model's answer least is planted. The shifts are dealt to them at random.
+Where a word stands is what the run calls so (its setting ``terms``), for the wrapper, the choice and the truth alike.
 
 Where the local score is occlusion, the true score of a planted word is its summed fall over all documents that the
 wrapped model gives the label: it is worked out in full and compared with the run's interval. Other scores have no
@@ -39,6 +40,7 @@ from anchorscope.journal.standings import Standings
 from anchorscope.result import Result
 from anchorscope.scoring.aggregations import aggregation, total
 from anchorscope.settings import Settings
+from anchorscope.text.terms import terms_of, terms_of_all
 from anchorscope.text.words import removals, split, terms
 
 SHIFTS = (0.3, 3.0)
@@ -90,7 +92,8 @@ class Found:
 class Planting:
     """What a run found of all planted words, the strongest first.
 
-    ``due`` counts those that belong among the top k by their true score; ``texts`` what the model was asked in all.
+    ``due`` counts those that belong among the top k: whose true score is one of the k best of the true scores of the
+    planted words and the scores that the run gives the others; ``texts`` what the model was asked in all.
     """
 
     label: str
@@ -123,7 +126,7 @@ class Planting:
 def choose(run: KeptRun, label: str, n: int, seed: int = 0) -> list[Plant]:
     """Neutral words over all frequencies, with their shifts; asks the model about ``n_choosing`` texts at most."""
     drawn = _drawn(run, n, seed)
-    holders = _holders(run.texts, {word for words in drawn for word in words})
+    holders = _holders(run.texts, {word for words in drawn for word in words}, str(run.settings.terms))
     effects = _own_effects(run, label, holders, seed)
     chosen = [min(words, key=lambda word: (effects[word], word)) for words in drawn]
     shifts = np.geomspace(*SHIFTS, n)
@@ -179,9 +182,21 @@ def look_up(
         for plant in plants
         if plant.term in number
     )
-    least = min((scores[number[term]] for term in shown), default=0.0)
-    due = sum(bool(truth >= least) for truth in truths.values()) if truths else None
+    others = [float(scores[term]) for term in order if reader.terms[term] not in truths]
+    due = n_due([*truths.values()], others, settings.top_k) if truths else None
     return Planting(label, settings.top_k, found, due, texts_before + result.cost.predictor_texts + n_asked)
+
+
+def n_due(truths: Sequence[float], others: Sequence[float], k: int) -> int:
+    """How many of the true scores are among the k best of them and of the other words' scores.
+
+    >>> n_due([5.0, 2.0, 1.0], [9.0, 4.0, 3.0], 4)
+    1
+    >>> n_due([5.0, 2.0, 1.0], [9.0, 4.0, 3.0], 5)
+    2
+    """
+    best = sorted([*truths, *others], reverse=True)[:k]
+    return sum(truth >= best[-1] for truth in truths)
 
 
 def _truths(
@@ -190,11 +205,11 @@ def _truths(
     """The summed fall of each planted word over the documents of the label that hold it; and the texts asked."""
     found = {}
     n_asked = 0
-    for plant, held in zip(plants, _holders(texts, [plant.term for plant in plants]).values()):
+    for plant, held in zip(plants, _holders(texts, [plant.term for plant in plants], model.kinds).values()):
         rows = answers_in_batches(model, held, 4096)
         column = model.labels.index(label)
         mine = np.flatnonzero(rows.argmax(axis=1) == column).tolist()
-        known = Removals.known(model, [held[i] for i in mine], label, rows[mine, column])
+        known = Removals.known(model, [held[i] for i in mine], label, rows[mine, column], kinds=model.kinds)
         found[plant.term] = known.further_drops((), [plant.term]).get(plant.term, 0.0)
         n_asked += len(held) + known.n_texts
     return found, n_asked
@@ -209,7 +224,7 @@ def _eligible(run: KeptRun) -> NDArray[np.intp]:
     """The candidates that could be planted: plain words, neither too rare nor too frequent, and in no list."""
     counts = _document_counts(run)
     listed = {term.term for one in run.result.explanations.values() for term in (*one.terms, *one.against)}
-    # The wrapper looks for words: a sign, a link or a phrase that it never found would seem to do nothing.
+    # Signs, links and hashtags are no words, though the run may know them; what is planted is to be read as one.
     is_free = np.array([term not in listed and terms(split(term)) == (term,) for term in run.candidates])
     most = max(MOST_DOCUMENTS * len(run.texts), FEWEST_DOCUMENTS)
     return np.flatnonzero(is_free & (counts >= FEWEST_DOCUMENTS) & (counts <= most))
@@ -241,7 +256,7 @@ def _own_effects(run: KeptRun, label: str, holders: Mapping[str, Sequence[str]],
     """How much leaving a word out changes the label's probability, whichever way, in the mean of a few documents."""
     some = {word: sorted(texts, key=lambda text: _hash(seed, text))[:LOOKED_AT] for word, texts in holders.items()}
     pairs = [(word, text) for word, texts in some.items() for text in texts]
-    changed = [_without(text, word) for word, text in pairs]
+    changed = [_without(text, word, str(run.settings.terms)) for word, text in pairs]
     column = run.predictor.labels.index(label)
     rows = answers_in_batches(run.predictor, [*(text for _, text in pairs), *changed], 4096)[:, column]
     changes = np.abs(rows[: len(pairs)] - rows[len(pairs) :])
@@ -249,17 +264,17 @@ def _own_effects(run: KeptRun, label: str, holders: Mapping[str, Sequence[str]],
     return {word: float(changes[words == word].mean()) for word in some}
 
 
-def _without(text: str, word: str) -> str:
-    places = tuple(i for i, term in enumerate(terms(split(text))) if term == word)
+def _without(text: str, word: str, kinds: str) -> str:
+    places = tuple(place for term, places in terms_of(text, kinds) if term == word for place in places)
     return removals(text, [places])[0]
 
 
-def _holders(texts: Sequence[str], words: Sequence[str] | set[str]) -> dict[str, list[str]]:
-    """The texts that hold each word."""
+def _holders(texts: Sequence[str], words: Sequence[str] | set[str], kinds: str) -> dict[str, list[str]]:
+    """The texts that hold each word as a term of its own."""
     found: dict[str, list[str]] = {word: [] for word in words}
-    for text in texts:
-        for word in {*terms(split(text))} & found.keys():
-            found[word].append(text)  # type: ignore[index]  # no None is among the words
+    for text, held in zip(texts, terms_of_all(texts, kinds)):
+        for word in {term for term, _ in held} & found.keys():
+            found[word].append(text)
     return found
 
 

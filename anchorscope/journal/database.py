@@ -36,7 +36,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import numpy as np
 
 from anchorscope.errors import RunFolderError, in_a_line
-from anchorscope.files import schema_made_by, schema_of
+from anchorscope.files import JOURNAL, schema_made_by, schema_of
 from anchorscope.journal.measurements import ROW, Rows, unpacked
 from anchorscope.types import Cost
 
@@ -57,7 +57,7 @@ Reader = TypeVar("Reader", bound=_InFolder)
 
 
 SCHEMA = 2
-FILE = "journal.sqlite"
+FILE = JOURNAL
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);

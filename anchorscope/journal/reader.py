@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError
-from anchorscope.files import refuse_irregular
+from anchorscope.files import no_run_folder, refuse_irregular
 from anchorscope.journal.database import (
     FILE,
     defensive,
@@ -48,9 +48,7 @@ class RunReader:
 
     def __init__(self, folder: Path) -> None:
         if not refuse_irregular(folder / FILE):
-            raise RunFolderError(
-                f"{folder} is no run folder: it holds no {FILE}; make one with: explain … --out {folder}"
-            )
+            raise no_run_folder(folder)
         self._folder = folder
         self._opened = open_for_reading(folder)
         self._db = self._opened.db

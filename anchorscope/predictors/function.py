@@ -36,6 +36,7 @@ from __future__ import annotations
 import logging
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -47,11 +48,12 @@ from numpy.typing import NDArray
 from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot
 from anchorscope.asking.budget import tokens_of
 from anchorscope.asking.process import called_within
+from anchorscope.asking.repeated import Repeated
 from anchorscope.asking.retry import Retry
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, SomeFailedError
 from anchorscope.predictors.fingerprints import of_object
 from anchorscope.predictors.heads import chosen_head
-from anchorscope.predictors.labels import chosen_labels
+from anchorscope.predictors.labels import chosen_labels, joined_names
 from anchorscope.predictors.named_rows import are_named, in_columns, labels_named
 from anchorscope.text.pairs import as_read, is_pair
 from anchorscope.types import HeardLabels
@@ -59,7 +61,7 @@ from anchorscope.types import HeardLabels
 log = logging.getLogger(__name__)
 
 PROBE = ("A first text.", "Another text, to see what comes back.")
-"""What a function is asked about whose labels are not given."""
+"""What a function is asked about whose labels are not given, where there are no documents."""
 
 LEARNT_FROM = 256
 """Documents, at most, from whose answers label names are learnt: a name that one text in 50 gets is missed by one
@@ -124,6 +126,16 @@ class FunctionPredictor:
         self._has_answered = answers_names
         self._columns = Columns()
         self.fingerprint = fingerprint or of_object(function)
+        self._repeated = Repeated(self.name, self.labels)
+        self._remember(found)
+
+    def _remember(self, found: _Labels) -> None:
+        """The answers that named the labels are compared with those about the same documents in a run."""
+        if not found.texts:
+            return
+        with suppress(AnchorscopeError):  # a bad answer is spoken of when it is one of the run's
+            rows = answered(lambda some: self._read(found.answer, some), list(found.texts), self.labels)
+            self._repeated.see(found.texts, rows)
 
     @property
     def n_tokens(self) -> int:
@@ -132,7 +144,9 @@ class FunctionPredictor:
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
-        return answered(self._rows, texts, self.labels, self._columns)
+        rows = answered(self._rows, texts, self.labels, self._columns)
+        self._repeated.see(texts, rows)
+        return rows
 
     def _rows(self, texts: list[str]) -> Any:
         answer = self.function(_read_by(self.function, texts))
@@ -167,18 +181,23 @@ class FunctionPredictor:
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """What a function calls its labels, if it names them, and how many texts it took to find out."""
+    """What a function calls its labels, if it names them, how many texts it took to find out, and what it said of the
+    first of these."""
 
     names: tuple[str, ...] | None
     n_probed: int
+    texts: tuple[str, ...] = ()
+    answer: Any = None
 
 
 def _own_labels(probe: _Probe, learn_from: Sequence[str]) -> _Labels:
     """The labels that the function's answers name, if they do."""
     try:
-        answer = probe(tuple(learn_from[:2]) if any(map(is_pair, learn_from)) else PROBE)
+        first = _first_texts(learn_from)
+        answer = probe(first)
         if _are_names(answer):
-            return _learnt(probe, answer, _spread(learn_from))
+            heard = _learnt(probe, answer, _spread(learn_from))
+            return _Labels(heard, probe.n_sent, first, answer)
     except AnchorscopeError as error:
         raise InputError(str(error)) from error
     except Exception as error:
@@ -186,10 +205,23 @@ def _own_labels(probe: _Probe, learn_from: Sequence[str]) -> _Labels:
             f"The labels of {probe.name} are not known, and it fails when asked about some texts ({brief(error)}); "
             f"make it answer, or {GIVE_LABELS}."
         ) from error
-    return _Labels(labels_named(answer), probe.n_sent)
+    names = labels_named(answer)
+    return _Labels(names, probe.n_sent, () if names is None else first, answer)
 
 
-def _learnt(probe: _Probe, first: Sequence[str], texts: Sequence[str]) -> _Labels:
+def _first_texts(learn_from: Sequence[str]) -> tuple[str, ...]:
+    """The texts that a function is asked about first: one that is none of the documents, as some answers are about
+    those alone; and a document, whose answer is compared with the one that the run gets. Of pairs, two documents.
+
+    >>> _first_texts(["so good", "so bad"])
+    ('A first text.', 'so good')
+    """
+    if any(map(is_pair, learn_from)):
+        return tuple(learn_from[:2])
+    return (PROBE[0], learn_from[0]) if learn_from else PROBE
+
+
+def _learnt(probe: _Probe, first: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
     """The names that a function gives to two texts and to others."""
     heard = {*first}
     for some in batches(texts, AT_ONCE):
@@ -199,10 +231,10 @@ def _learnt(probe: _Probe, first: Sequence[str], texts: Sequence[str]) -> _Label
     if len(heard) < 2:
         raise InputError(
             f"{probe.name} answers label names, and {len(first) + len(texts)} texts show one of them ({named}); give "
-            f"all: labels=[{named!r}, 'OTHER'], or --labels {shlex.quote(named)},OTHER."
+            f"all: labels=[{named!r}, 'OTHER'], or --labels {shlex.quote(joined_names([*heard, 'OTHER']))}."
         )
     log.warning("The labels of %s are those of its answers about %d documents: %s.", probe.name, len(texts), named)
-    return _Labels(tuple(sorted(heard)), probe.n_sent)
+    return tuple(sorted(heard))
 
 
 def _spread(texts: Sequence[str]) -> list[str]:

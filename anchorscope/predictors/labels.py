@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -32,6 +34,32 @@ def given_names(given: Any, argument: str = "labels") -> tuple[str, ...]:
                 f"write {argument}={in_a_line([*map(str, names)])}."
             )
     return names
+
+
+def split_names(text: str) -> list[str]:
+    """The names of labels in one text, by commas; one with a comma in it stands in double quotes, as in CSV.
+
+    >>> split_names('good,"na, ja",bad')
+    ['good', 'na, ja', 'bad']
+    """
+    try:
+        return next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error as error:
+        raise InputError(
+            f"--labels {in_a_line(text)} is not understood ({error}); separate the names by commas, and put double "
+            """quotes around one with a comma in it: --labels 'good,"na, ja",bad'."""
+        ) from error
+
+
+def joined_names(names: Iterable[str]) -> str:
+    """The names as ``split_names`` reads them.
+
+    >>> joined_names(["good", "na, ja"])
+    'good,"na, ja"'
+    """
+    written = io.StringIO()
+    csv.writer(written, lineterminator="").writerow(names)
+    return written.getvalue()
 
 
 LEARNING_SHARE = 0.1
@@ -87,7 +115,8 @@ labels=['negative', 'positive'], or --labels negative,positive.
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise InputError(f"{model} needs two or more different labels; these are ({listed(labels)}).")
     if own is not None and len(own) != len(labels):
-        raise InputError(f"{model} has {len(own)} labels ({listed(own)}), but {len(labels)} names were given.")
+        quoted = "; put double quotes around one with a comma in it" if len(labels) > len(own) else ""
+        raise InputError(f"{model} has {len(own)} labels ({listed(own)}), but {len(labels)} names were given{quoted}.")
     if own is not None and labels != tuple(own) and set(labels) == set(own):
         raise InputError(
             f"The labels of {model} stand in the order ({listed(own)}), and new names keep the model's order; "

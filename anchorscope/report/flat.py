@@ -40,7 +40,8 @@ def to_csv(explanations: Mapping[str, Explanation]) -> str:
 
 def to_markdown(explanations: Mapping[str, Explanation]) -> str:
     """A table in Markdown: drivers, a line, the other terms, and what speaks against the label."""
-    names = ("label", "rank", "term", "score", "low", "high", "anchors", "tested", "occurrences")
+    numbers = ("score", "low", "high", "membership", "driver", "anchors", "tested", "occurrences")
+    names = ("label", "rank", "term", "written", *numbers)
     lines = ["| " + " | ".join(names) + " |", "|" + "|".join("---" for _ in names) + "|"]
     for label, explanation in explanations.items():
         lines += _markdown_lines({label: explanation}, names)
@@ -61,7 +62,7 @@ def _markdown_lines(explanations: Mapping[str, Explanation], names: Sequence[str
         if now != part and now:
             yield _divider(label, now, names)
         part = now
-        values = {**row, "term": row["written"]}
+        values = {**row, "driver": "yes" if row["driver"] else "no"}
         yield "| " + " | ".join(_markdown(values[name]) for name in names) + " |"
 
 

@@ -25,10 +25,13 @@ from anchorscope.report.local import DEVIATIONS, is_told_apart, strongest
 from anchorscope.report.table import BY_SCORE, safe, unseen_sentence
 from anchorscope.settings import score_is_graded
 from anchorscope.text.words import function_words
-from anchorscope.types import Explanation, Snapshot, Term
+from anchorscope.types import Drawn, Explanation, Snapshot, Term
 
-COLOURS = ("#0067a3", "#b85000", "#007a5a", "#a8457c", "#8a6a00", "#4a5a9e")
-"""Okabe and Ito's, a little darker: they can be told apart by colour-blind readers."""
+COLOURS = ("#0067a3", "#b85000", "#007a5a", "#a8457c", "#8a6a00", "#4a5a9e", "#7b4a2d")
+"""Okabe and Ito's, a little darker, and a brown: those of the page."""
+
+MORE = "#3d3f46"
+"""What labels beyond these share: a colour that is no other label's."""
 
 _GREY = "#888"
 _AGAINST_ONE = "#9f1239"
@@ -47,18 +50,21 @@ def html(
     level: float | None = None,
     hide_function_words: bool = False,
     documents: Mapping[str, Any] | None = None,
+    among: Drawn | None = None,
 ) -> str:
     """The labels side by side, where there is room: ranked bars with whiskers at the level of the intervals.
 
     Function words can be hidden: no score and no rank changes, and a line names them. ``documents`` are those of the
-    result, whose words the model may not have seen. A label by itself does not know its ``level``.
+    result, whose words the model may not have seen. A label by itself does not know its ``level``, nor the labels
+    ``among`` which it stands, unless it was taken out of a result.
     """
     hide = function_words() if hide_function_words else NOTHING_HIDDEN
     terms = [term for explanation in explanations.values() for _, term in listed(explanation, hide).rows]
     scale = _scale(terms)
+    first, n_labels = (among.place, among.n_labels) if among else (0, len(explanations))
     blocks = "".join(
-        _block(explanation, _colours(i, len(explanations)), scale, hide)
-        for i, explanation in enumerate(explanations.values())
+        _block(explanation, _colours(i, n_labels), scale, hide)
+        for i, explanation in enumerate(explanations.values(), start=first)
     )
     told = _legend(terms, level) + _unseen(documents or {})
     return f'<div style="display:flex;flex-wrap:wrap;gap:8px 40px">{blocks}</div>{told}'
@@ -66,7 +72,16 @@ def html(
 
 def _colours(number: int, n_labels: int) -> tuple[str, str]:
     """The colour of a label, and of what speaks against it: of two labels, that of the other one."""
-    return COLOURS[number % len(COLOURS)], COLOURS[1 - number] if n_labels == 2 else _AGAINST_ONE
+    return colour_of(number), COLOURS[1 - number] if n_labels == 2 else _AGAINST_ONE
+
+
+def colour_of(number: int) -> str:
+    """The colour of a label.
+
+    >>> colour_of(0) == COLOURS[0], colour_of(7) == colour_of(100) == MORE
+    (True, True)
+    """
+    return COLOURS[number] if number < len(COLOURS) else MORE
 
 
 def _unseen(documents: Mapping[str, Any]) -> str:

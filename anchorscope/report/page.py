@@ -6,6 +6,7 @@ style and the one script that may be used, so nothing that came with the data ca
 
 from __future__ import annotations
 
+import os
 from base64 import b64encode
 from functools import lru_cache
 from hashlib import sha256
@@ -13,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from anchorscope.errors import InputError, StorageError
-from anchorscope.files import refuse_foreign, write_whole
+from anchorscope.files import no_run_folder, refuse_foreign, write_whole
 from anchorscope.report.texts import embed
 from anchorscope.report.view import page_data
 
@@ -44,6 +45,8 @@ GENERATOR = '<meta name="generator" content="anchorscope">'
 def write_report(folder: Path, *, out: Path | None = None, against: Path | None = None) -> Path:
     """Write the report of a kept run, whole or not at all; into its folder, unless told otherwise."""
     path = out or folder / FILE
+    if not os.path.isdir(folder):
+        raise no_run_folder(folder)
     refuse_foreign(path, is_report)
     if not path.parent.is_dir():
         raise InputError(f"There is no folder {path.parent} to write {path.name} into; make it first.")

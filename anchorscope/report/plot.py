@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anchorscope.errors import MissingPackageError
 from anchorscope.report.lists import listed, parts
-from anchorscope.report.notebook import COLOURS
+from anchorscope.report.notebook import colour_of
 from anchorscope.report.table import safe
 from anchorscope.types import Explanation, Term
 
@@ -43,7 +43,7 @@ def plot(explanations: Mapping[str, Explanation], *, level: float = 1.0, title: 
         rows = [term for one in shown for _, term in listed(one).rows]
         farthest = max((abs(term.score) + _reach(term)[1] for term in rows), default=1.0)
         for number, (axes, explanation) in enumerate(zip(every, shown)):
-            _chart(axes, explanation, COLOURS[number % len(COLOURS)])
+            _chart(axes, explanation, colour_of(number))
             axes.set_ylim(longest - 0.4, -0.6)
             axes.set_xlim(min(0.0, *axes.get_xlim()), max(1.05 * farthest, 1e-9))
             if len(shown) == 2 and number == 0:

@@ -113,7 +113,7 @@ def explanations_table(
 def names_lines(settings: Mapping[str, Any], level: float, width: int) -> list[str]:
     """What each column and figure says, a paragraph each."""
     named = explained_names(settings, level).items()
-    return [line for name, told in named for line in wrap(f"{name}: {told}", width, subsequent_indent="  ")]
+    return [line for name, told in named for line in _wrapped(f"{name}: {told}", width, then="  ")]
 
 
 def columns(n_blocks: int, width: int) -> tuple[int, int]:
@@ -198,8 +198,13 @@ def block(
 
 def _sentence(text: str, width: int, indent: str = "  ") -> list[Text]:
     """A sentence between the rows, in as many lines as it takes."""
-    lines = wrap(safe(text), width, initial_indent=indent, subsequent_indent=indent)
+    lines = _wrapped(safe(text), width, indent, indent)
     return [Text(fit(line, width), "dim italic") for line in lines]
+
+
+def _wrapped(text: str, width: int, first: str = "", then: str = "") -> list[str]:
+    """The lines of a sentence; none ends within a word, so that options can be copied: --max-model-calls."""
+    return wrap(text, width, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
 
 
 def side_by_side(blocks: Sequence[Sequence[Text]], across: int, width: int) -> list[Text]:

@@ -90,6 +90,7 @@ def waiting_data(
         "name": name,
         "about": {
             "model": model,
+            "sha256": {},
             **_method(settings.to_dict(), perturbator, level),
             "documents": n_documents,
             "asked": n_documents,
@@ -145,7 +146,8 @@ def other_run(folder: Path) -> dict[str, Any]:
     """The lists of another run, to compare with."""
     found = Result.load(folder)
     values: dict[str, Any] = finite(found.to_dict())
-    return {"name": folder.resolve().name, **{key: values[key] for key in ("labels", "settings", "model")}}
+    shown = ("labels", "settings", "model", "documents", "perturbator")
+    return {"name": folder.resolve().name, **{key: values[key] for key in shown}}
 
 
 def finite(value: Any) -> Any:
@@ -171,6 +173,7 @@ def _about(kept: Kept, folder: Path) -> dict[str, Any]:
     labels = _labels(kept)
     return {
         "model": run.meta["model"]["name"],
+        "sha256": {part: run.meta[part]["sha256"] for part in ("model", "documents", "perturbator")},
         **_method(run.meta["settings"], run.meta["perturbator"]["name"], kept.interval_level),
         "documents": int(run.meta["documents"]["usable"]),
         "asked": n_asked,

@@ -2,7 +2,8 @@
 
 Tables (.csv, .tsv, .parquet) and JSON lines have a text column and perhaps a label column; a .txt file has a document a
 line. What can be read in two ways is refused with a sentence, not resolved: two columns or keys of the name that was
-asked for, a row with more fields than its header. A parquet file is packed inside, and what its columns hold is limited
+asked for, a row with more fields than its header. A field inside an object of JSON is named with dots (``doc.body``),
+where no key has that very name. A parquet file is packed inside, and what its columns hold is limited
 as packed files are (``parquet_batches.py``).
 """
 
@@ -20,7 +21,7 @@ from typing import Any, BinaryIO
 
 from anchorscope.errors import DocumentsError, MissingPackageError, UnknownNameError
 from anchorscope.text.pairs import paired
-from anchorscope.text.parquet_batches import batches, cells
+from anchorscope.text.parquet_batches import batches, cells, nested_column
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "gb18030", "shift_jis", "euc_kr", "koi8_r")
 """Some encodings to name where one is unknown; any text encoding of Python is accepted."""
@@ -29,6 +30,10 @@ TEXT = "text"
 """The column of the texts, unless told otherwise."""
 
 LARGEST_FIELD = 2**31 - 1
+
+LOOKED_INTO = 100
+DEEPEST = 3
+"""Lines of JSON, and objects in objects, whose fields are told to who names one that there is not."""
 
 Rows = Iterator[tuple[Any, Any]]
 """The text and the label of each row, as they stand in the file."""
@@ -160,7 +165,9 @@ def _read_json_lines(stream: BinaryIO, how: Reading) -> Rows:
     source = how.source
     columns = how.columns
     seen: set[str] = set()
-    wanted = {columns.text, *columns.texts(()), columns.label}
+    wanted = {columns.text, *columns.texts(()), *([] if columns.label is None else [columns.label])}
+    inside = [name for name in wanted if "." in name]
+    wanted |= {part for name in inside for part in name.split(".")}
 
     def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         record = dict(pairs)
@@ -181,10 +188,41 @@ def _read_json_lines(stream: BinaryIO, how: Reading) -> Rows:
         if not isinstance(record, dict):
             kind = type(record).__name__
             raise DocumentsError(f'{source}, line {number} is a {kind}, not an object; expected {{"text": …}}.')
+        for name in inside:
+            _take_out(record, name)
         seen.update(record)
+        if number <= LOOKED_INTO:
+            seen.update(_names_inside(record))
         yield columns.picked(record), None if columns.label is None else record.get(columns.label)
     if seen:
         columns.check(seen, source)
+
+
+def _take_out(record: dict[str, Any], name: str) -> None:
+    """Put a field inside an object, which is named with dots, beside the others; unless one has that very name.
+
+    >>> record = {"doc": {"body": "so good"}}
+    >>> _take_out(record, "doc.body")
+    >>> record["doc.body"]
+    'so good'
+    """
+    found: Any = record
+    for part in name.split("."):
+        if not isinstance(found, dict) or part not in found:
+            return
+        found = found[part]
+    record.setdefault(name, found)
+
+
+def _names_inside(record: Mapping[str, Any], depth: int = DEEPEST) -> Iterator[str]:
+    """The names of the fields inside the objects of a record.
+
+    >>> [*_names_inside({"id": 1, "doc": {"body": {"de": "gut"}}})]
+    ['doc.body', 'doc.body.de']
+    """
+    for key, value in record.items():
+        if isinstance(value, dict) and depth:
+            yield from (f"{key}.{name}" for name in (*value, *_names_inside(value, depth - 1)))
 
 
 def _read_table(stream: BinaryIO, how: Reading, *, delimiter: str) -> Rows:
@@ -213,12 +251,18 @@ def _read_parquet(stream: BinaryIO, how: Reading) -> Rows:
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
+        from pyarrow.types import is_nested
     except ImportError as error:
         raise MissingPackageError("pyarrow", "parquet", "reading .parquet files") from error
     columns = how.columns
     try:
         data = io.BytesIO(stream.read())
-        existing = ParquetFile(data).schema_arrow.names
+        schema = ParquetFile(data).schema_arrow
+        existing = schema.names
+        for name in (*columns.texts(existing), columns.label or ""):
+            outer = name.partition(".")[0]
+            if name not in existing and outer in existing and is_nested(schema.field(outer).type):
+                raise nested_column(how.source, outer, schema.field(outer).type)
         columns.check(existing, how.source)
         names = columns.texts(existing)
         wanted = [*names] if columns.label is None else [*names, columns.label]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from anchorscope.errors import DocumentsError
+from anchorscope.errors import DocumentsError, listed
 from anchorscope.text.parquet_pages import DELTA, DELTA_LENGTHS, Group, directory, pages
 from anchorscope.text.unpack import too_large
 
@@ -45,7 +45,7 @@ def batches(
     plain = ParquetFile(data)
     schema = plain.schema_arrow
     if nested := [name for name in wanted if is_nested(schema.field(name).type)]:
-        raise DocumentsError(f"{source}: the column {nested[0]!r} holds lists; choose another column.")
+        raise nested_column(source, nested[0], schema.field(nested[0]).type)
     known = directory(data)
     chosen = [*range(len(known))] if groups is None else [*groups]
     columns = {n: name for n in range(len(plain.schema)) if (name := plain.schema.column(n).path) in wanted}
@@ -63,6 +63,20 @@ def batches(
         if left < 0:
             raise too_large(source, limit)
         yield {name: batch.column(name) for name in wanted}
+
+
+def nested_column(source: str, name: str, kind: Any) -> DocumentsError:
+    """The error of a column whose cells are no texts but hold others."""
+    from pyarrow.types import is_struct
+
+    if not is_struct(kind):
+        return DocumentsError(f"{source}: the column {name!r} holds lists; choose another column.")
+    fields = [kind.field(i).name for i in range(kind.num_fields)]
+    return DocumentsError(
+        f"{source}: the column {name!r} is nested, with the fields {listed(fields)}; make columns of them "
+        f"(pyarrow.parquet.read_table(…).flatten() calls one {'.'.join([name, *fields[:1]])!r}), and write "
+        "the file again."
+    )
 
 
 def n_bytes(column: Any) -> int:

@@ -42,6 +42,9 @@ from anchorscope.types import Beyond, Document
 CLEANINGS: Mapping[str, Callable[[str], str]] = {"none": str, "tweets": clean_tweet}
 """What can be done to a text before anything else sees it."""
 
+PYTHON = "Python"
+"""Where texts are from that no file holds."""
+
 HEAD = 4096
 """Bytes by which standard input is known."""
 
@@ -101,7 +104,7 @@ def read_texts(
     labelled = [None] * len(listed) if labels is None else _listed(labels, "labels")
     if len(labelled) != len(listed):
         raise InputError(f"There are {len(listed)} texts but {len(labelled)} labels; give one label a text.")
-    return _collect(zip(listed, labelled, strict=True), source="Python", clean=clean)
+    return _collect(zip(listed, labelled, strict=True), source=PYTHON, clean=clean)
 
 
 def listed_texts(texts: Iterable[str | tuple[str, str]], argument: str) -> list[str]:
@@ -158,6 +161,8 @@ def _collect(rows: Iterable[tuple[str, Any]], *, source: str, clean: str, remark
             key = digest if number == 1 else f"{digest}-{number}"
             documents.append(Document(key, text, _label(label, source)))
     if not documents:
+        if source == PYTHON:
+            raise DocumentsError(f"There is no usable text among the {n_empty} that were given; give some with words.")
         raise DocumentsError(
             f"There is no usable document in {source}: {n_empty} rows, none with a word in it; "
             "check the file and its text column."
@@ -244,9 +249,11 @@ class _File:
             how = Reading(self.source, columns, encoding, max_unpacked)
             for row, (text, label) in enumerate(FORMATS[ending](stream, how), 1):
                 if not isinstance(text, str) and not _is_missing(text):
+                    inside = f"a field inside it is named with dots: --text-column {columns.text}.FIELD"
+                    then = inside if isinstance(text, dict) else "choose another text column"
                     raise DocumentsError(
                         f"{self.source}, row {row}: the text is {short_repr(text)} (a {type(text).__name__}), "
-                        "not a string; choose another text column."
+                        f"not a string; {then}."
                     )
                 yield text if isinstance(text, str) else "", label
 

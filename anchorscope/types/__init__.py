@@ -22,6 +22,7 @@ from anchorscope.types.values import (
     Cost,
     Differentiable,
     Document,
+    Drawn,
     Explanation,
     HeardLabels,
     Measurement,
@@ -34,6 +35,7 @@ from anchorscope.types.values import (
     Term,
     Unit,
     Words,
+    taken_out,
 )
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "DifferentiablePredictor",
     "Document",
     "DrawingPerturbator",
+    "Drawn",
     "Explanation",
     "HeardLabels",
     "LimitedPredictor",
@@ -64,4 +67,5 @@ __all__ = [
     "Term",
     "Unit",
     "Words",
+    "taken_out",
 ]

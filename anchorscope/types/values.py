@@ -8,7 +8,7 @@ the one before it only by the value that it receives.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -281,13 +281,23 @@ class Term:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How one label of several is drawn by itself: as the one of this place among so many, at a level of intervals."""
+
+    place: int
+    n_labels: int
+    level: float
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """The top terms of one label by their scores, and the drivers against it.
 
     ``documents`` is how many are predicted the label, in the whole collection; where the model was asked about
     ``asked`` of its documents only, that is an estimate. So is ``robust``, the number of documents whose prediction
-    needs no word at all, which was looked at in ``robust_of`` of them; None where it is not looked at.
+    needs no word at all, which was looked at in ``robust_of`` of them; None where it is not looked at. ``drawn`` says
+    how a notebook draws it, where it was taken out of a result.
     """
 
     label: str
@@ -300,6 +310,7 @@ class Explanation:
     terms: tuple[Term, ...]
     against: tuple[Term, ...] = ()
     note: str | None = None
+    drawn: Drawn | None = field(default=None, compare=False)
 
     @property
     def drivers(self) -> tuple[Term, ...]:
@@ -311,8 +322,16 @@ class Explanation:
         return f"<Explanation of {self.label!r}: {'; '.join(part for part in named if part)}>"
 
     def _repr_html_(self) -> str:
-        drawn: str = registry.resolve("drawing", "html")({self.label: self})
+        how = self.drawn
+        draw = registry.resolve("drawing", "html")
+        drawn: str = draw({self.label: self}, **({} if how is None else {"level": how.level, "among": how}))
         return drawn
+
+
+def taken_out(explanations: Mapping[str, Explanation], label: str, level: float) -> Explanation:
+    """One of several explanations, which is drawn as it is among them."""
+    found = explanations[label]
+    return replace(found, drawn=Drawn([*explanations].index(label), len(explanations), level))
 
 
 def _named(what: str, terms: Sequence[Term]) -> str:
@@ -336,7 +355,7 @@ class Snapshot:
     finished: bool = False
 
     def __getitem__(self, label: str) -> Explanation:
-        return self.explanations[label]
+        return taken_out(self.explanations, label, self.interval_level)
 
     def _repr_html_(self) -> str:
         drawn: str = registry.resolve("drawing", "html")(self.explanations, level=self.interval_level)

@@ -16,9 +16,11 @@ import pytest
 from hostile import LABELS, PAYLOADS, hostile_run
 from review_run import drivers_first
 
+from anchorscope import Explainer
 from anchorscope.cli import main
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
+from anchorscope.report.changes import changes
 from anchorscope.report.figures import figure, fixed, percent, signed
 from anchorscope.report.lists import listed, standing
 from anchorscope.report.page import write_report
@@ -837,14 +839,26 @@ def test_the_table_searches_sorts_filters_and_turns_pages(open_page: Any, report
     assert all("fi" in text for text in watched.texts("tbody th"))
 
 
+def shown_changes(watched: Any) -> list[dict[str, Any]]:
+    """The changes of the first label on the page."""
+    found: list[dict[str, Any]] = watched.page.evaluate("changes(explained()[0].name)")
+    return found
+
+
 def test_two_runs_side_by_side(open_page: Any, report: tuple[str, Result], keep_run: KeepRun) -> None:
     watched = open_page(report[0] + "#compare")
     watched.shot("compare-wide-light")
     assert "seed: 0 → 5" in watched.text(".lead")
-    told = watched.text(".slope .key")
-    counts = {word: int(n) for word, n in zip(told.split()[1::3], told.split()[2::3])}
-    assert counts["rose"] + counts["fell"] + counts["stayed"] + counts["vanished"] == 10
-    assert counts["appeared"] == counts["vanished"]
+    before, after = Result.load(keep_run("one")), Result.load(keep_run("two", seed=5))
+    for label in after.explanations:
+        expected = {row["term"]: row for row in changes(before[label], after[label])}
+        shown = watched.page.evaluate("(label) => changes(label)", label)
+        assert {row["term"]: {key: row[key] for key in expected[row["term"]]} for row in shown} == expected
+    told = watched.texts(".slope .key li")
+    first = [row for row in shown_changes(watched) if row["remark"] is None or row["change"] == "stayed"]
+    rest = len(shown_changes(watched)) - len(first)
+    assert f"not told apart {rest}" in told[5] and rest
+    assert f"stayed {sum(row['change'] == 'stayed' for row in first)}" in told[4]
     alone = open_page(write_report(keep_run("two", seed=5)).as_uri() + "#compare")
     alone.page.set_input_files("input[type=file]", keep_run("one") / "result.json")
     alone.page.wait_for_selector(".slope")
@@ -978,3 +992,25 @@ def test_rows_keep_their_places_while_intervals_overlap(open_page: Any, report: 
     against = rows.replace("keepRows(", 'inPlace("against", ')
     assert watched.page.evaluate(against, [["b", -6, -3], ["a", -5, -2], ["c", -4, -1]]) == ["a", "b", "c"]
     assert watched.page.evaluate(against, [["c", -9, -7], ["b", -6, -3], ["a", -5, -2]]) == ["c", "a", "b"]
+
+
+def test_long_labels_fit_a_narrow_page_and_no_two_of_the_first_share_a_colour(open_page: Any, tmp_path: Path) -> None:
+    """Nine labels, one of them long: six colours came over and over, and the select of labels ran off a phone."""
+    words = ["great", "fine", "good", "dull", "slow", "bad", "long", "loud", "odd"]
+    labels = ["a label whose name goes on and on and on, and then some more of it", *words[1:]]
+
+    def says(texts: list[str]) -> list[list[float]]:
+        held = [[5.0 if word in text.split() else 1.0 for word in words] for text in texts]
+        return [[value / sum(row) for value in row] for row in held]
+
+    texts = [f"a {word} film of number {number}" for number in range(12) for word in words]
+    Explainer(says, labels=labels, top_k=3).explain(texts, out=tmp_path / "run")
+    url = write_report(tmp_path / "run").as_uri()
+    for view in ("words", "documents", "table", "curves"):
+        watched = open_page(f"{url}#{view}", width=400)
+        assert watched.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+        for box in watched.page.locator("select").all():
+            assert box.bounding_box()["x"] + box.bounding_box()["width"] <= 400, view
+    wide = open_page(url, width=1600)
+    colours = wide.page.evaluate("[...document.querySelectorAll('.panel h2')].map((h) => getComputedStyle(h).color)")
+    assert len(colours) == 9 and len({*colours[:7]}) == 7 and len({*colours}) == 8

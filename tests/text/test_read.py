@@ -7,8 +7,10 @@ import json
 import lzma
 import os
 import random
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import datasets
 import numpy as np
@@ -413,7 +415,7 @@ def test_texts_and_labels_of_different_numbers():
 
 @pytest.mark.parametrize("values", [[], ["", " "]])
 def test_no_usable_text(values):
-    with pytest.raises(DocumentsError, match="There is no usable document"):
+    with pytest.raises(DocumentsError, match="There is no usable text"):
         read_texts(values)
 
 
@@ -428,3 +430,51 @@ def test_reading_leaves_the_search_for_garbage_as_it_was(is_enabled):
         assert gc.isenabled() == is_enabled
     finally:
         (gc.enable if was_enabled else gc.disable)()
+
+
+# --- fields inside others ---
+
+
+def test_a_field_inside_an_object_is_named_with_dots(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    path.write_text('{"doc": {"body": {"de": "so gut"}}, "meta": {"y": "ja"}}\n{"doc": {"body": {"de": "so so"}}}\n')
+    read = read_files(path, text_column="doc.body.de", label_column="meta.y")
+    assert [(document.text, document.label) for document in read.documents] == [("so gut", "ja"), ("so so", None)]
+
+
+def test_a_key_with_dots_in_it_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    path.write_text('{"a.b": "by its name", "a": {"b": "inside"}}\n')
+    assert read_files(path, text_column="a.b").documents[0].text == "by its name"
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("doc", "a field inside it is named with dots: --text-column doc.FIELD."),
+        ("body", "did you mean 'doc.body'?"),
+        ("doc.bodi", "did you mean 'doc.body'?"),
+    ],
+)
+def test_who_misses_a_field_inside_is_told_how_it_is_named(column: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    path.write_text('{"doc": {"body": "so gut"}}\n')
+    with pytest.raises((DocumentsError, UnknownNameError), match=re.escape(told)):
+        read_files(path, text_column=column)
+
+
+def test_a_key_that_is_there_twice_inside_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    path.write_text('{"doc": {"body": "one", "body": "two"}}\n')
+    with pytest.raises(DocumentsError, match="'body' twice"):
+        read_files(path, text_column="doc.body")
+
+
+@pytest.mark.parametrize("column", ["doc", "doc.body"])
+def test_a_nested_column_of_parquet_is_called_so(column: str, tmp_path: Path) -> None:
+    path = tmp_path / "docs.parquet"
+    pq.write_table(pa.table({"doc": [{"body": "so gut", "id": 1}]}), path)
+    with pytest.raises(
+        DocumentsError, match=r"'doc' is nested, with the fields body, id; .*flatten.* calls one 'doc.body'"
+    ):
+        read_files(path, text_column=column)

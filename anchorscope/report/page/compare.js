@@ -30,13 +30,7 @@ function compareView(main) {
     .map((label) => label.name)
     .filter((name) => valueAt(other.labels, name));
   const compared = names.map((name) => ({ name, changes: changes(name) }));
-  const differ = ["model", "score", "aggregation", "strategy", "seed"]
-    .map((key) => [
-      key,
-      key === "model" ? page.data.about.model : valueAt(settings(), key),
-      key === "model" ? other.model?.name : valueAt(other.settings, key),
-    ])
-    .filter(([, ours, theirs]) => theirs !== undefined && ours !== undefined && ours !== theirs);
+  const differ = differences();
   main.replaceChildren(
     el(
       "div",
@@ -57,9 +51,10 @@ function compareView(main) {
       ". ",
       differ.length
         ? differ.map(([key, ours, theirs]) =>
-            el("span", { class: "difference" }, `${key}: `, bdi(ours), " → ", bdi(theirs)),
+            el("span", { class: "difference" }, `${key}: `, bdi(String(ours)), " → ", bdi(String(theirs))),
           )
-        : "Same model name and settings.",
+        : "Same model, documents and settings.",
+      areOfOneMeasure() ? "" : " Their scores are of different measures: intervals are not compared.",
     ),
     names.length
       ? el(
@@ -85,6 +80,8 @@ async function readOther(file) {
       labels: values.labels,
       settings: values.settings ?? {},
       model: values.model ?? {},
+      documents: values.documents ?? {},
+      perturbator: values.perturbator ?? {},
     };
     draw();
   } catch (error) {
@@ -95,21 +92,59 @@ async function readOther(file) {
   }
 }
 
-/** Every term of either list: ranks before and after, and what became of it. */
+/** What differs between the two runs: [what, ours, theirs]. As ``differences`` of report/changes.py. */
+function differences() {
+  const { other, about } = page.data;
+  const found = ["model", "documents", "perturbator"].flatMap((part) => {
+    const [ours, theirs] = [valueAt(about.sha256, part), valueAt(other[part], "sha256")];
+    if (ours === undefined || theirs === undefined || ours === theirs) return [];
+    const names = part === "documents" ? [page.data.name, other.name] : [about[part] ?? "none", String(other[part].name)];
+    const hashed = names.map((name, i) => `${name} (${String([ours, theirs][i]).slice(0, 8)})`);
+    return [[part, ...(part === "documents" || names[0] === names[1] ? hashed : names)]];
+  });
+  const names = new Set([...Object.keys(settings()), ...Object.keys(other.settings)]);
+  for (const name of names) {
+    const [ours, theirs] = [valueAt(settings(), name), valueAt(other.settings, name)];
+    if (theirs !== undefined && ours !== undefined && JSON.stringify(ours) !== JSON.stringify(theirs))
+      found.push([name, ours, theirs]);
+  }
+  return found;
+}
+
+const MEASURE = ["documents", "score", "aggregation", "weight"];
+const areOfOneMeasure = () => !differences().some(([name]) => MEASURE.includes(name));
+
+/** Every term of either list: ranks before and after, what became of it, and whether that is more than chance. */
 function changes(name) {
   const ours = entries(settings().aggregation, labelNumber(name)).slice(0, settings().top_k);
-  const theirs = valueAt(page.data.other.labels, name).terms;
-  const before = new Map(ours.map((entry, i) => [entry.term, i + 1]));
-  const after = new Map(theirs.map((entry, i) => [String(entry.term), i + 1]));
-  const spelled = ({ term, written: as }) => [String(term), String(as ?? term)];
-  const written = new Map([...theirs, ...ours].map(spelled));
+  const theirs = valueAt(page.data.other.labels, name).terms.map((one) => ({
+    ...one,
+    term: String(one.term),
+    low: one.interval?.[0] ?? null,
+    high: one.interval?.[1] ?? null,
+  }));
+  const [before, after] = [ours, theirs].map((list) => new Map(list.map((one, i) => [one.term, { ...one, rank: i + 1 }])));
+  const compares = areOfOneMeasure();
   return [...new Set([...before.keys(), ...after.keys()])].map((term) => {
-    const [from, to] = [before.get(term) ?? null, after.get(term) ?? null];
+    const [was, now] = [before.get(term), after.get(term)];
+    const [from, to] = [was?.rank ?? null, now?.rank ?? null];
     const change =
       from === null ? "appeared" : to === null ? "vanished" : to < from ? "rose" : to > from ? "fell" : "stayed";
-    return { term, written: written.get(term), before: from, after: to, change };
+    const remark =
+      !was?.driver && !now?.driver
+        ? "no driver in either run"
+        : compares && overlap(was ?? below(ours), now ?? below(theirs))
+          ? "within the intervals"
+          : null;
+    const written = String((was ?? now).written ?? term);
+    return { term, written, before: from, after: to, change, told_apart: remark ? false : compares ? true : null, remark };
   });
 }
+
+/** Where the score of a term can be that a list has not: as high as that of its last term at most. */
+const below = (list) => ({ low: null, high: list.length ? list[list.length - 1].high : 0 });
+const overlap = (one, two) =>
+  Math.max(one.low ?? -Infinity, two.low ?? -Infinity) <= Math.min(one.high ?? Infinity, two.high ?? Infinity);
 
 function slope(name, all) {
   const label = labelNumber(name);
@@ -121,16 +156,17 @@ function slope(name, all) {
       ? null
       : svg(
           "a",
-          { href: termAddress(name, one.term), class: one.change },
+          { href: termAddress(name, one.term), class: drawnAs(one) },
+          one.remark ? svg("title", {}, `not told apart: ${one.remark}`) : null,
           svg(
             "text",
             { x, y: y(rank) + 4, "text-anchor": anchor, direction: "ltr" },
             anchor === "end" ? `${visible(shortened(one.written))}  ${rank}` : `${rank}  ${visible(shortened(one.written))}`,
           ),
         );
-  const counts = ["rose", "fell", "appeared", "vanished", "stayed"].map((change) => [
+  const counts = ["rose", "fell", "appeared", "vanished", "stayed", "chance"].map((change) => [
     change,
-    all.filter((one) => one.change === change).length,
+    all.filter((one) => drawnAs(one) === change).length,
   ]);
   return el(
     "section",
@@ -146,9 +182,9 @@ function slope(name, all) {
           el(
             "span",
             { class: "glyph", "aria-hidden": "true" },
-            { rose: "▲", fell: "▼", appeared: "+", vanished: "−", stayed: "=" }[change],
+            { rose: "▲", fell: "▼", appeared: "+", vanished: "−", stayed: "=", chance: "~" }[change],
           ),
-          ` ${change} ${count}`,
+          ` ${change === "chance" ? "moved, not told apart" : change} ${count}`,
         ),
       ),
     ),
@@ -157,12 +193,12 @@ function slope(name, all) {
       {
         viewBox: `0 0 ${w} ${y(n) + line}`,
         role: "img",
-        "aria-label": `Ranks of ${name} in both runs. ${all.map((one) => `${visible(one.written)} ${one.change}`).join(", ")}`,
+        "aria-label": `Ranks of ${name} in both runs. ${all.map((one) => `${visible(one.written)} ${one.change}${drawnAs(one) === "chance" ? ` (${one.remark})` : ""}`).join(", ")}`,
       },
       all.map((one) =>
         one.before !== null && one.after !== null
           ? svg("line", {
-              class: `slopeline ${one.change}`,
+              class: `slopeline ${drawnAs(one)}`,
               x1: left + 10,
               x2: right - 10,
               y1: y(one.before),
@@ -174,5 +210,8 @@ function slope(name, all) {
     ),
   );
 }
+
+/** What a term is drawn as: its change, or ``chance`` where that is not told apart. */
+const drawnAs = (one) => (one.remark && one.change !== "stayed" ? "chance" : one.change);
 
 const shortened = (term) => (term.length > 20 ? `${term.slice(0, 19)}…` : term);

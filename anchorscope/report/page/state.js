@@ -36,7 +36,8 @@ const rankedBy = () =>
 const explained = () =>
   page.data.about.labels.map((label, i) => ({ ...label, number: i })).filter((label) => label.explained);
 const labelNumber = (name) => page.data.about.labels.findIndex((label) => label.name === name);
-const colour = (number) => `c${number % 6}`;
+/** The class of a label's colour; those beyond the colours share one that is no other label's. */
+const colour = (number) => (number < 7 ? `c${number}` : "cmore");
 const termAddress = (label, term, by = state().by) => address("term", { label, term, by });
 
 const standingOf = (name, label) => valueAt(page.data.standings, name)?.[label];
