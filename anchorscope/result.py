@@ -190,6 +190,7 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         **{name: getattr(explanation, name) for name in ("settled", "regret", "note")},
         "terms": [_term_to_dict(term) for term in explanation.terms],
         "against": [_term_to_dict(term) for term in explanation.against],
+        **({"drawn": True} if explanation.drawn else {}),
     }
 
 
@@ -212,6 +213,7 @@ def explanation_from_dict(label: str, values: Mapping[str, Any], schema: int = S
         terms=tuple(_term(term) for term in _typed(values["terms"], list)),
         against=tuple(_term(term) for term in _typed(values["against"], list)),
         note=None if values["note"] is None else _typed(values["note"], str),
+        drawn=_typed(values.get("drawn", False), bool),
     )
 
 

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib.metadata import version
+from math import isfinite
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -102,6 +103,7 @@ class Run:
         self._last: Snapshot | None = None
         self._predicting = Cost()  # what predicting the documents took, tries that failed included
         self._finished = False
+        self.n_drawn = 0  # documents that the model is asked about, once that is known
         self._unseen: dict[str, int] = {}  # what the model does not read
         check_score(settings, self._predictor)
         refuse_existing(folder, resume)
@@ -232,11 +234,12 @@ class Run:
         candidates = self._candidates(backend)
         priority = priorities(self._settings.seed, [document.key for document in self._chosen])
         drawn = self._drawn(priority, known)
+        self.n_drawn = len(drawn)
         is_all = len(drawn) == len(self._chosen)
         chosen = [self._chosen[number] for number in drawn.tolist()]
         inside = candidates if is_all else candidates.of(drawn)
         if journal:
-            journal.begin({"drawn": len(drawn)})
+            journal.begin({"drawn": len(drawn), "limited": isfinite(self._budget.max_model_calls)})
         tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
         self._refuse_small_budget(score, tested, len(chosen), journal)
         sampled = np.sort(np.argsort(priority[drawn])[: _fitted_to(len(self._predictor.labels))])

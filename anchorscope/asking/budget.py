@@ -9,13 +9,17 @@ time is up no other is begun. Only the first call of all, with which nothing is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 from numbers import Integral, Real
 from time import monotonic
 from typing import Any
 
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, in_a_line
 from anchorscope.types import Cost
+
+MAX_SECONDS = "--max-seconds"
+MAX_MODEL_CALLS = "--max-model-calls"
+"""The options that limit a run, as sentences name them."""
 
 MOST_WORKERS = 1000
 """Processes of one run: more than any machine has a use for."""
@@ -38,7 +42,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuse what is no limit."""
-        for option, limit in (("--max-seconds", self.max_seconds), ("--max-model-calls", self.max_model_calls)):
+        for option, limit in ((MAX_SECONDS, self.max_seconds), (MAX_MODEL_CALLS, self.max_model_calls)):
             if not isinstance(limit, Real) or not limit >= 0:
                 raise InputError(f"{option} must be a number of at least 0, not {limit!r}.")
 
@@ -58,6 +62,16 @@ class Budget:
     def is_spent(self, cost: Cost) -> bool:
         """Whether it is time to end."""
         return cost.seconds >= self.max_seconds or cost.answers >= self.max_model_calls
+
+    def ended_by(self, cost: Cost) -> str | None:
+        """The option that ended a run with tests left: the calls that do not suffice for the next test may be a few.
+
+        >>> Budget(max_seconds=60, max_model_calls=300).ended_by(Cost(seconds=2.0, predictor_texts=299))
+        '--max-model-calls'
+        """
+        if cost.seconds >= self.max_seconds:
+            return MAX_SECONDS
+        return MAX_MODEL_CALLS if isfinite(self.max_model_calls) else None
 
 
 class Meter:

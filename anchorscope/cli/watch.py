@@ -70,7 +70,8 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
     show(result, given, output)
     if sys.stderr.isatty():
         say(given, "")
-    for sentence in [*_remarks(result, last, folder, interrupted), *_of_copies(run.n_copies, result)]:
+    about_documents = [*_of_drawn(run.n_drawn, result), *_of_copies(run.n_copies, result)]
+    for sentence in [*_remarks(result, last, folder, interrupted), *about_documents]:
         say(given, sentence)
     return INTERRUPTED if interrupted else 0
 
@@ -179,12 +180,25 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
         told.append(f"{counted(cost.undecided, 'test')} reached the cap on samples and went by the mean.")
     if last.tests_planned and not (last.finished and last.settled):
         go_on = "give the same command again with --resume" if folder else "a run with --out can be resumed"
+        if last.ended_by:
+            go_on = f"{last.ended_by} ended the run; raise it" + (f", and {go_on}" if folder else f" ({go_on})")
         told.append(f"At most {counted(last.tests_planned, 'test')} left: {go_on}.")
     if folder:
         # Lines of their own: a terminal that breaks a long sentence would break the command in it, too.
         told.append(f"Kept in {folder}: open its report, or list more terms:")
         told += [f"  {folder / REPORT}", f"  anchorscope top {quote(str(folder))} --top-k 40"]
     return told
+
+
+def _of_drawn(n_drawn: int, result: Result) -> list[str]:
+    """A sentence where the calls were enough to ask about a part of the documents only."""
+    n_documents = result.documents["usable"]
+    if not 0 < n_drawn < n_documents:
+        return []
+    return [
+        f"Asked about: {n_drawn:,} of {counted(n_documents, 'document')}; a run keeps to those that it drew, so more "
+        "are asked in a new one (another --out) with a greater --max-model-calls."
+    ]
 
 
 def _of_copies(n_copies: int, result: Result) -> list[str]:

@@ -74,8 +74,9 @@ def has_list(explanation: Explanation) -> bool:
 
 
 def not_told_apart(explanation: Explanation) -> str:
-    """What the line says under which no term is a driver: that the calls bought a part of the documents, that nothing
-    is left to test, or else that this is how it stands. Nothing where a note says why there are no drivers.
+    """What the line says under which no term is a driver: that the calls bought a part of the documents, that a part of
+    them was drawn, that nothing is left to test, or else that this is how it stands. Nothing where a note says why
+    there are no drivers.
 
     >>> from anchorscope.types import Explanation
     >>> not_told_apart(Explanation("ham", 4567, 400, None, 0, False, None, ()))
@@ -84,7 +85,7 @@ def not_told_apart(explanation: Explanation) -> str:
     if explanation.note and not explanation.drivers:
         return ""
     if explanation.asked < explanation.documents:
-        return f"{NOT_TOLD_APART} at this budget"
+        return f"{NOT_TOLD_APART} {'in the documents drawn' if explanation.drawn else 'at this budget'}"
     is_all = all(term.tested >= term.occurrences for term in explanation.terms if not term.driver)
     return f"{NOT_TOLD_APART}, though everything is tested" if is_all else f"{NOT_TOLD_APART} so far"
 

@@ -54,6 +54,10 @@ class UntilStopped(Budget):
             return True
         return Budget.is_spent(self, cost)
 
+    def ended_by(self, cost: Cost) -> str | None:
+        """The option that ended a run, unless somebody did."""
+        return None if self.stopped.is_set() else Budget.ended_by(self, cost)
+
 
 class Trial:
     """A model and what gives a fitted perturbator (where one is needed), to try a text on."""

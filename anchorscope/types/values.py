@@ -286,7 +286,8 @@ class Explanation:
     """The top terms of one label by their scores, and the drivers against it.
 
     ``documents`` is how many are predicted the label, in the whole collection; where the model was asked about
-    ``asked`` of its documents only, that is an estimate. So is ``robust``, the number of documents whose prediction
+    ``asked`` of its documents only, that is an estimate, and ``drawn`` says that they were drawn for another reason
+    than a budget of calls. So is ``robust``, the number of documents whose prediction
     needs no word at all, which was looked at in ``robust_of`` of them; None where it is not looked at.
     """
 
@@ -300,6 +301,7 @@ class Explanation:
     terms: tuple[Term, ...]
     against: tuple[Term, ...] = ()
     note: str | None = None
+    drawn: bool = False
 
     @property
     def drivers(self) -> tuple[Term, ...]:
@@ -325,7 +327,8 @@ def _named(what: str, terms: Sequence[Term]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What is known now. ``tests_planned`` bounds the tests still to come, for a progress bar."""
+    """What is known now. ``tests_planned`` bounds the tests still to come, for a progress bar; ``ended_by`` is the
+    option whose budget ended the run, if one did."""
 
     explanations: Mapping[str, Explanation]
     round: int
@@ -334,6 +337,7 @@ class Snapshot:
     interval_level: float
     cost: Cost
     finished: bool = False
+    ended_by: str | None = None
 
     def __getitem__(self, label: str) -> Explanation:
         return self.explanations[label]
