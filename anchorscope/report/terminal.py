@@ -69,8 +69,8 @@ class Pace:
             told.append(f"{cost.predictor_tokens:,} tokens")
         if self._price_per_1000 is not None:
             told.append(f"{cost.predictor_texts * self._price_per_1000 / 1000:,.2f} to be paid")
-        n_settled = sum(explanation.settled for explanation in snapshot.explanations.values())
-        return [*told, f"{n_settled} of {len(snapshot.explanations)} settled"]
+        asked = [explanation for explanation in snapshot.explanations.values() if explanation.asked]
+        return [*told, f"{sum(explanation.settled for explanation in asked)} of {len(asked)} settled"]
 
 
 def live_table(stream: TextIO) -> LiveTable:
