@@ -31,6 +31,7 @@ from anchorscope.asking.budget import Budget, check_workers
 from anchorscope.asking.devices import is_card
 from anchorscope.asking.predicting import PROBE, Predicting
 from anchorscope.asking.retry import Retry, RetryingPredictor
+from anchorscope.asking.timed_perturbator import TimedPerturbator
 from anchorscope.backends.named import MakeBackend, named_backend
 from anchorscope.errors import AnchorscopeError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
@@ -204,7 +205,7 @@ class Run:
             self._warn_of_labels_only()
             parts = Parts(
                 predictor=self._predictor,
-                perturbator=self.perturbator,
+                perturbator=self._in_time(),
                 settings=settings,
                 budget=self._budget,
                 score=score,
@@ -225,7 +226,13 @@ class Run:
         make = registry.resolve("score", str(self._settings.score))
         devices = [getattr(model, "device", "cpu") for model in (self._predictor.predictor, self.perturbator)]
         on_card = any(is_card(str(device)) for device in devices)
-        return MeteredScore(make(self._predictor, self.perturbator, self._settings), self._predictor, on_card=on_card)
+        return MeteredScore(make(self._predictor, self._in_time(), self._settings), self._predictor, on_card=on_card)
+
+    def _in_time(self) -> Perturbator | None:
+        """The perturbator; where time is limited, one that knows when it is up."""
+        if self.perturbator is None or not isfinite(self._budget.max_seconds):
+            return self.perturbator
+        return TimedPerturbator(self.perturbator, self._predictor.meter)
 
     def _collection(
         self, score: MeteredScore, backend: Backend, journal: Journal | None, known: Mapping[str, Any], clock: Clock
