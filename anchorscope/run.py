@@ -29,7 +29,7 @@ from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
 from anchorscope.asking.budget import Budget, check_workers
 from anchorscope.asking.devices import is_card
-from anchorscope.asking.predicting import PROBE, Predicting
+from anchorscope.asking.predicting import PROBE, OnPredicted, Predicting
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.asking.timed_perturbator import TimedPerturbator
 from anchorscope.backends.named import MakeBackend, named_backend
@@ -104,6 +104,7 @@ class Run:
         self._last: Snapshot | None = None
         self._predicting = Cost()  # what predicting the documents took, tries that failed included
         self._finished = False
+        self.on_predicted: OnPredicted = lambda n, n_documents: None  # called as documents are predicted
         self.n_drawn = 0  # documents that the model is asked about, once that is known
         self._unseen: dict[str, int] = {}  # what the model does not read
         check_score(settings, self._predictor)
@@ -264,6 +265,7 @@ class Run:
             spent=before,
             so_far=lambda: self._choosing + clock.running(),
             is_kept=self._folder is not None,
+            on_predicted=self.on_predicted,
         )
         predictions, rows = self._predictions(predicting, chosen, sampled, journal)
         self._predicting = predicting.spent

@@ -8,6 +8,7 @@ time is up no other is begun. Only the first call of all, with which nothing is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Integral, Real
@@ -88,10 +89,11 @@ class Meter:
         self._allowed = inf
         self._end = inf
         self._cut = inf
+        self.before_each: Callable[[], None] | None = None  # called before texts are sent
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the end: a clock is of one machine. Workers are handed what there is time for."""
-        return {**self.__dict__, "_end": inf, "_cut": inf}
+        """Without the end: a clock is of one machine. Workers are handed what there is time for, and nobody watches."""
+        return {**self.__dict__, "_end": inf, "_cut": inf, "before_each": None}
 
     def allow(self, n_texts: float) -> None:
         """From now on, so many texts."""
@@ -115,6 +117,8 @@ class Meter:
         """Count texts that are about to be sent; refuse them if they are too many, or too late."""
         self.check_time()
         self._check_allowed(n_texts)
+        if self.before_each:
+            self.before_each()
         self.sent += n_texts
 
     def find(self, n_texts: int) -> None:

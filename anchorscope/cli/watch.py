@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from anchorscope import registry
+from anchorscope.asking.budget import Budget
 from anchorscope.errors import InputError, ModelError, StorageError
 from anchorscope.journal.database import FILE as JOURNAL
 from anchorscope.journal.reader import RunReader
@@ -40,6 +41,13 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
     readers = _reporters(given, output, first)
     for reader in readers:
         reader.open()
+    shown = [reader for reader in readers if isinstance(reader, LiveTable | ProgressLines)]
+
+    def say_predicted(n: int, n_documents: int) -> None:
+        for reader in shown:
+            reader.predicted(n, n_documents)
+
+    run.on_predicted = say_predicted
     try:
         snapshots = run.snapshots()
         assert isinstance(snapshots, Generator)  # closed by hand: it holds a lock and worker processes
@@ -154,10 +162,12 @@ def _reporters(given: Mapping[str, Any], output: TextIO, first: str) -> list[Rep
         return [*chosen, registry.resolve("reporter", given["reporter"])(sys.stderr)]
     if "quiet" in given:
         return chosen
+    price = given.get("price_per_1000")
+    budget = Budget.of(given.get("max_seconds"), given.get("max_model_calls"))
     console = Console(stderr=True, highlight=False)
     if console.is_terminal and not console.is_dumb_terminal and not (chosen and output.isatty()):
-        return [*chosen, LiveTable(console, first, price_per_1000=given.get("price_per_1000"))]
-    return [*chosen, ProgressLines(sys.stderr, price_per_1000=given.get("price_per_1000"))]
+        return [*chosen, LiveTable(console, first, price_per_1000=price, budget=budget)]
+    return [*chosen, ProgressLines(sys.stderr, price_per_1000=price, budget=budget)]
 
 
 def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: bool) -> list[str]:

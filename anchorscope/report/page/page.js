@@ -129,7 +129,7 @@ function figures() {
         "span",
         { class: `standing ${about.settled && page.live?.state !== "paused" ? "settled" : ""}` },
         page.live && !page.live.done && !(about.settled && page.live.state === "running")
-          ? page.live.state
+          ? (predictedText() ?? page.live.state)
           : none
             ? `${settled}, ${none} without documents`
             : about.settled
@@ -138,6 +138,12 @@ function figures() {
       ),
     ],
   ];
+}
+
+/** Before there are terms: how many documents are predicted. */
+function predictedText() {
+  const { predicted } = page.live;
+  return predicted && `predicting documents: ${whole(predicted[0])} of ${whole(predicted[1])}`;
 }
 
 /** What the model was called for, once the run has ended. */
