@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,9 @@ FEW_DOCUMENTS = 10
 """Of fewer documents a label's terms do not say much."""
 
 ROBUST_SHARE = 0.9
+
+Z_90 = NormalDist().inv_cdf(0.95)
+"""How many standard deviations to each side 90% of a normal distribution are within."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -79,7 +84,31 @@ def explanation(
         against=tuple(_term_of(shown, label, t, True, examples(label, t)) for t in worst),
         note=_note(shown, name, label, bool(driver.any()), robust),
         drawn=shown.drawn and int(shown.n_asked.sum()) < int(shown.n_documents.sum()),
+        documents_range=documents_range(
+            int(shown.n_asked[label]), int(shown.n_asked.sum()), int(shown.n_documents.sum())
+        ),
     )
+
+
+def documents_range(found: int, n_asked: int, n_documents: int) -> tuple[int, int] | None:
+    """How many of all documents a label has with a probability of 90%, if ``found`` of those asked about have it; None
+    where all were asked about.
+
+    Wilson's score interval for a share (1927), its variance smaller by the share of documents that were asked about:
+    what is left to be wrong about is the others.
+
+    >>> documents_range(4, 120, 2935), documents_range(120, 120, 120)
+    ((45, 209), None)
+    """
+    if not n_asked or n_asked >= n_documents:
+        return None
+    share = found / n_asked
+    z2 = Z_90 * Z_90 * (1 - n_asked / n_documents) / n_asked
+    middle = (share + z2 / 2) / (1 + z2)
+    half = sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
+    low = round((middle - half) * n_documents)
+    high = round((middle + half) * n_documents)
+    return max(found, low), min(n_documents - (n_asked - found), high)
 
 
 def _term_of(shown: Shown, label: int, term: int, driver: bool, examples: tuple[str, ...]) -> Term:

@@ -191,6 +191,7 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         "terms": [_term_to_dict(term) for term in explanation.terms],
         "against": [_term_to_dict(term) for term in explanation.against],
         **({"drawn": True} if explanation.drawn else {}),
+        **({"documents_range": list(explanation.documents_range)} if explanation.documents_range else {}),
     }
 
 
@@ -214,6 +215,7 @@ def explanation_from_dict(label: str, values: Mapping[str, Any], schema: int = S
         against=tuple(_term(term) for term in _typed(values["against"], list)),
         note=None if values["note"] is None else _typed(values["note"], str),
         drawn=_typed(values.get("drawn", False), bool),
+        documents_range=_range(values["documents_range"]) if "documents_range" in values else None,
     )
 
 
@@ -225,6 +227,11 @@ def _from_schema_1(values: Mapping[str, Any]) -> dict[str, Any]:
         for term in _typed(values["terms"], list)
     ]
     return {**values, "asked": values["documents"], "robust_of": values["documents"], "terms": terms, "against": []}
+
+
+def _range(values: Any) -> tuple[int, int]:
+    low, high = _typed(values, list)
+    return _typed(low, int), _typed(high, int)
 
 
 def _term(values: Mapping[str, Any]) -> Term:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from runs import explained, finish, make_run
 
-from anchorscope.explanations import Shown, explanation
+from anchorscope.explanations import Shown, documents_range, explanation
 from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import Tally
@@ -87,6 +87,17 @@ def test_before_any_test_no_word_can_be_named() -> None:
     first = next(make_run(**DEFAULT).snapshots())
     assert all(one.note == "Nothing is tested yet: no term can be named." for one in first.explanations.values())
     assert all(not one.terms and not one.against for one in first.explanations.values())
+
+
+def test_the_documents_of_a_label_have_a_range_where_they_are_an_estimate() -> None:
+    """Drawn again and again: 300 of 3,000 documents have the label, 120 are asked; 9 of 10 ranges hold the 300."""
+    found = np.random.default_rng(0).hypergeometric(300, 2700, 120, 2000)
+    ranges = [documents_range(n, 120, 3000) for n in found.tolist()]
+    assert 0.88 < np.mean([low <= 300 <= high for low, high in ranges]) < 0.94
+    assert documents_range(0, 120, 3000)[0] == 0 and documents_range(120, 120, 3000)[1] == 3000
+    part = shown(n_documents=np.array([20, 980]), n_asked=np.array([2, 98]), n_robust=np.array([3]))
+    assert explanation(part, "yes", 0, 2).documents_range == documents_range(2, 100, 1000)
+    assert explanation(shown(n_asked=np.array([20])), "yes", 0, 2).documents_range is None
 
 
 def test_a_scan_without_a_test_has_no_list_and_says_what_ended_it() -> None:

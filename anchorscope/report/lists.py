@@ -105,13 +105,17 @@ def standing(explanation: Explanation) -> list[str]:
     >>> from anchorscope.types import Explanation
     >>> standing(Explanation("ham", 4567, 400, 1673, 300, False, None, ()))
     ['≈ 4,567 documents (asked: 400)', 'robust ≈ 1,673 of 4,567 (tested: 300)']
+    >>> standing(Explanation("ham", 98, 4, None, 0, False, None, (), documents_range=(45, 209)))
+    ['≈ 98 documents (45…209; asked: 4)']
     >>> standing(Explanation("spam", 0, 0, None, 0, True, None, ()))
     ['no document that was asked about']
     """
     n = explanation.documents
     told = [f"{n:,} document{'' if n == 1 else 's'}" if n else NO_DOCUMENT]
     if explanation.asked < n:
-        told = [f"≈ {told[0]} (asked: {explanation.asked:,})"]
+        ends = explanation.documents_range
+        within = f"{ends[0]:,}…{ends[1]:,}; " if ends else ""
+        told = [f"≈ {told[0]} ({within}asked: {explanation.asked:,})"]
     if explanation.robust is not None and explanation.robust_of:
         is_known = explanation.robust_of >= n
         tested = "" if is_known else f" (tested: {explanation.robust_of:,})"

@@ -286,9 +286,10 @@ class Explanation:
     """The top terms of one label by their scores, and the drivers against it.
 
     ``documents`` is how many are predicted the label, in the whole collection; where the model was asked about
-    ``asked`` of its documents only, that is an estimate, and ``drawn`` says that they were drawn for another reason
-    than a budget of calls. So is ``robust``, the number of documents whose prediction
-    needs no word at all, which was looked at in ``robust_of`` of them; None where it is not looked at.
+    ``asked`` of its documents only, that is an estimate, which lies in ``documents_range`` with a probability of 90%,
+    and ``drawn`` says that they were drawn for another reason than a budget of calls. So is ``robust``, the number of
+    documents whose prediction needs no word at all, which was looked at in ``robust_of`` of them; None where it is not
+    looked at.
     """
 
     label: str
@@ -302,6 +303,7 @@ class Explanation:
     against: tuple[Term, ...] = ()
     note: str | None = None
     drawn: bool = False
+    documents_range: tuple[int, int] | None = None
 
     @property
     def drivers(self) -> tuple[Term, ...]:
