@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,9 @@ FEW_DOCUMENTS = 10
 
 ROBUST_SHARE = 0.9
 
+Z_90 = NormalDist().inv_cdf(0.95)
+"""How many standard deviations to each side 90% of a normal distribution are within."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Shown:
@@ -31,7 +36,8 @@ class Shown:
     are.
 
     ``tests_anchors`` says that anchors were counted, ``n_documents``, ``n_asked``, ``n_robust`` and ``n_robust_of``
-    (labels,) how many documents there are of each kind.
+    (labels,) how many documents there are of each kind. ``drawn`` says that no budget of calls chose those asked about,
+    ``ended_by`` is the option whose budget ended the run, if one did.
     """
 
     terms: Sequence[str]
@@ -45,6 +51,8 @@ class Shown:
     n_asked: NDArray[np.int64]
     n_robust: NDArray[np.int64]
     n_robust_of: NDArray[np.int64]
+    drawn: bool = False
+    ended_by: str | None = None
 
 
 def explanation(
@@ -59,7 +67,8 @@ def explanation(
     standing = shown.standing
     occurrences = shown.tally.occurrences[label]
     driver, against = drivers(shown, label)
-    ordered = ranking(shown.scores[label], occurrences, k).tolist()
+    # What was never tested is no list: it would name terms without evidence.
+    ordered = ranking(shown.scores[label], occurrences, k).tolist() if _has_evidence(shown, label) else []
     worst = ranking(-shown.scores[label], np.where(against, occurrences, 0), k).tolist()
     tested = int(shown.n_robust_of[label])
     robust = round(int(shown.n_robust[label]) / tested * int(shown.n_documents[label])) if tested else None
@@ -74,7 +83,32 @@ def explanation(
         terms=tuple(_term_of(shown, label, t, bool(driver[t]), examples(label, t)) for t in ordered),
         against=tuple(_term_of(shown, label, t, True, examples(label, t)) for t in worst),
         note=_note(shown, name, label, bool(driver.any()), robust),
+        drawn=shown.drawn and int(shown.n_asked.sum()) < int(shown.n_documents.sum()),
+        documents_range=documents_range(
+            int(shown.n_asked[label]), int(shown.n_asked.sum()), int(shown.n_documents.sum())
+        ),
     )
+
+
+def documents_range(found: int, n_asked: int, n_documents: int) -> tuple[int, int] | None:
+    """How many of all documents a label has with a probability of 90%, if ``found`` of those asked about have it; None
+    where all were asked about.
+
+    Wilson's score interval for a share (1927), its variance smaller by the share of documents that were asked about:
+    what is left to be wrong about is the others.
+
+    >>> documents_range(4, 120, 2935), documents_range(120, 120, 120)
+    ((45, 209), None)
+    """
+    if not n_asked or n_asked >= n_documents:
+        return None
+    share = found / n_asked
+    z2 = Z_90 * Z_90 * (1 - n_asked / n_documents) / n_asked
+    middle = (share + z2 / 2) / (1 + z2)
+    half = sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
+    low = round((middle - half) * n_documents)
+    high = round((middle + half) * n_documents)
+    return max(found, low), min(n_documents - (n_asked - found), high)
 
 
 def _term_of(shown: Shown, label: int, term: int, driver: bool, examples: tuple[str, ...]) -> Term:
@@ -117,22 +151,36 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
         return _nobody(shown, name)
     if shown.aggregation.reads == "counts":
         return "A baseline that counts documents: it reads no test, so nothing is told apart."
-    n_tested = int((shown.tally.anchors[label] + shown.tally.non_anchors[label]).sum())
+    n_tested = _n_tested(shown, label)
+    is_settled = bool(shown.standing.settled[label])
+    ended_by = None if is_settled else shown.ended_by
     if n_tested == 0:
+        if ended_by:
+            return f"Nothing is tested for {name!r}: {ended_by} ended the run before the first test; raise it."
         return "Nothing is tested yet: no term can be named."
+    ended = f": {ended_by} ended the run, raise it to test more" if ended_by else ""
     if shown.aggregation.is_graded and shown.standing.driver is None:
         return f"How sure the terms are is not known of {shown.aggregation.name!r} here: none is called a driver."
     if not has_drivers and shown.aggregation.is_graded:
         if robust is not None and robust > ROBUST_SHARE * n_documents:
             return f"No term drives {name!r}: nearly all of its documents are predicted so whatever is replaced."
-        if n_documents < FEW_DOCUMENTS:
+        if n_documents < FEW_DOCUMENTS and is_settled:
             return f"Only {_few(n_documents)} predicted {name!r}: too few to tell any term for it apart."
-        return f"No term is shown to do more than any other for {name!r} after {n_tested} tests."
+        return f"No term is shown to do more than any other for {name!r} after {n_tested} tests{ended}."
     if not has_drivers:
-        return f"No term was an anchor of {name!r} in {n_tested} tests."
+        return f"No term was an anchor of {name!r} in {n_tested} tests{ended}."
     if n_documents < FEW_DOCUMENTS:
         return f"Only {_few(n_documents)} predicted {name!r}: too few to say much."
     return None
+
+
+def _n_tested(shown: Shown, label: int) -> int:
+    return int((shown.tally.anchors[label] + shown.tally.non_anchors[label]).sum())
+
+
+def _has_evidence(shown: Shown, label: int) -> bool:
+    """Whether a list of the label can be read from something: tests, or the counts of a baseline."""
+    return shown.aggregation.reads == "counts" or _n_tested(shown, label) > 0
 
 
 def _nobody(shown: Shown, name: str) -> str:
@@ -140,9 +188,10 @@ def _nobody(shown: Shown, name: str) -> str:
     left."""
     n_asked = int(shown.n_asked.sum())
     if n_asked < int(shown.n_documents.sum()):
+        more = "draws more of them" if shown.drawn else "has a greater --max-model-calls"
         return (
-            f"None of the {n_asked:,} documents that were asked is predicted {name!r}; raise --max-model-calls to ask "
-            "about more."
+            f"None of the {n_asked:,} documents that were asked is predicted {name!r}; a run keeps to those that it "
+            f"drew, so more are asked in a new one (another --out) that {more}."
         )
     return f"No document is predicted {name!r}: there is nothing to explain."
 

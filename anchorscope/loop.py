@@ -93,9 +93,13 @@ class Loop:
         self._n_measured = 0
         self._pace = inf  # seconds that a unit took in the last piece
         self._is_short = False  # whether the last round could not be afforded in full
+        self._ended_by: str | None = None
 
     def snapshots(self) -> Iterator[Snapshot]:
         """What is known after each round; the last one is finished."""
+        journal = self._parts.journal
+        if journal and journal.meta().get("ended_by"):
+            journal.begin({"ended_by": None})  # it goes on
         shown = self._view()
         yield shown
         while self._may_go_on():
@@ -106,11 +110,15 @@ class Loop:
             if not self._close(round_):
                 break
             shown = self._view()
-            if self._parts.journal:
-                self._parts.journal.write_moment(self._number, evidence.moment(shown))
+            if journal:
+                journal.write_moment(self._number, evidence.moment(shown))
             yield shown
+        if not self.finished:
+            self._ended_by = self._parts.budget.ended_by(self._cost + self._clock.running())
         self._write_evidence(shown)
         self._cost += self._clock.spent()
+        if journal and self._ended_by:
+            journal.begin({"ended_by": self._ended_by})
         yield replace(self._view(), finished=True)
 
     def _may_go_on(self) -> bool:
@@ -246,6 +254,8 @@ class Loop:
             n_asked=collection.n_documents,
             n_robust=self._ledger.n_robust(),
             n_robust_of=self._ledger.n_visited(),
+            drawn=not isfinite(self._parts.budget.max_model_calls),
+            ended_by=self._ended_by,
         )
         explanations = {
             collection.labels[label]: explanation(
@@ -260,6 +270,7 @@ class Loop:
             settled=all(e.settled for e in explanations.values()),
             interval_level=self._strategy.interval_level,
             cost=self._cost,
+            ended_by=self._ended_by,
         )
 
 

@@ -194,6 +194,8 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         **{name: getattr(explanation, name) for name in ("settled", "regret", "note")},
         "terms": [_term_to_dict(term) for term in explanation.terms],
         "against": [_term_to_dict(term) for term in explanation.against],
+        **({"drawn": True} if explanation.drawn else {}),
+        **({"documents_range": list(explanation.documents_range)} if explanation.documents_range else {}),
     }
 
 
@@ -216,6 +218,8 @@ def explanation_from_dict(label: str, values: Mapping[str, Any], schema: int = S
         terms=tuple(_term(term) for term in _typed(values["terms"], list)),
         against=tuple(_term(term) for term in _typed(values["against"], list)),
         note=None if values["note"] is None else _typed(values["note"], str),
+        drawn=_typed(values.get("drawn", False), bool),
+        documents_range=_range(values["documents_range"]) if "documents_range" in values else None,
     )
 
 
@@ -227,6 +231,11 @@ def _from_schema_1(values: Mapping[str, Any]) -> dict[str, Any]:
         for term in _typed(values["terms"], list)
     ]
     return {**values, "asked": values["documents"], "robust_of": values["documents"], "terms": terms, "against": []}
+
+
+def _range(values: Any) -> tuple[int, int]:
+    low, high = _typed(values, list)
+    return _typed(low, int), _typed(high, int)
 
 
 def _term(values: Mapping[str, Any]) -> Term:

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib.metadata import version
+from math import isfinite
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -28,8 +29,9 @@ from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
 from anchorscope.asking.budget import Budget, check_workers
 from anchorscope.asking.devices import is_card
-from anchorscope.asking.predicting import PROBE, Predicting
+from anchorscope.asking.predicting import PROBE, OnPredicted, Predicting
 from anchorscope.asking.retry import Retry, RetryingPredictor
+from anchorscope.asking.timed_perturbator import TimedPerturbator
 from anchorscope.backends.named import MakeBackend, named_backend
 from anchorscope.errors import AnchorscopeError, RunFolderError
 from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
@@ -102,6 +104,8 @@ class Run:
         self._last: Snapshot | None = None
         self._predicting = Cost()  # what predicting the documents took, tries that failed included
         self._finished = False
+        self.on_predicted: OnPredicted = lambda n, n_documents: None  # called as documents are predicted
+        self.n_drawn = 0  # documents that the model is asked about, once that is known
         self._unseen: dict[str, int] = {}  # what the model does not read
         check_score(settings, self._predictor)
         refuse_existing(folder, resume)
@@ -202,7 +206,7 @@ class Run:
             self._warn_of_labels_only()
             parts = Parts(
                 predictor=self._predictor,
-                perturbator=self.perturbator,
+                perturbator=self._in_time(),
                 settings=settings,
                 budget=self._budget,
                 score=score,
@@ -223,7 +227,13 @@ class Run:
         make = registry.resolve("score", str(self._settings.score))
         devices = [getattr(model, "device", "cpu") for model in (self._predictor.predictor, self.perturbator)]
         on_card = any(is_card(str(device)) for device in devices)
-        return MeteredScore(make(self._predictor, self.perturbator, self._settings), self._predictor, on_card=on_card)
+        return MeteredScore(make(self._predictor, self._in_time(), self._settings), self._predictor, on_card=on_card)
+
+    def _in_time(self) -> Perturbator | None:
+        """The perturbator; where time is limited, one that knows when it is up."""
+        if self.perturbator is None or not isfinite(self._budget.max_seconds):
+            return self.perturbator
+        return TimedPerturbator(self.perturbator, self._predictor.meter)
 
     def _collection(
         self, score: MeteredScore, backend: Backend, journal: Journal | None, known: Mapping[str, Any], clock: Clock
@@ -232,11 +242,12 @@ class Run:
         candidates = self._candidates(backend)
         priority = priorities(self._settings.seed, [document.key for document in self._chosen])
         drawn = self._drawn(priority, known)
+        self.n_drawn = len(drawn)
         is_all = len(drawn) == len(self._chosen)
         chosen = [self._chosen[number] for number in drawn.tolist()]
         inside = candidates if is_all else candidates.of(drawn)
         if journal:
-            journal.begin({"drawn": len(drawn)})
+            journal.begin({"drawn": len(drawn), "limited": isfinite(self._budget.max_model_calls)})
         tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
         self._refuse_small_budget(score, tested, len(chosen), journal)
         sampled = np.sort(np.argsort(priority[drawn])[: _fitted_to(len(self._predictor.labels))])
@@ -254,6 +265,7 @@ class Run:
             spent=before,
             so_far=lambda: self._choosing + clock.running(),
             is_kept=self._folder is not None,
+            on_predicted=self.on_predicted,
         )
         predictions, rows = self._predictions(predicting, chosen, sampled, journal)
         self._predicting = predicting.spent

@@ -314,9 +314,20 @@ def test_dry_run_of_samples(run: Command) -> None:
 def test_budget_ends_a_run_cleanly(run: Command) -> None:
     done = run(*SCAN, "--max-model-calls", "100", "--round-size", "10", "--out", "run")
     assert done.status == 0 and "--resume" in done.err
+    assert "--max-model-calls ended the run; raise it, and give the same command again" in done.err
     assert sum(calls()) < 1000
     done = run(*SCAN, "--round-size", "10", "--out", "run", "--resume")
     assert done.status == 0 and "--resume" not in done.err
+
+
+def test_a_greater_budget_asks_about_no_more_documents_and_says_so(run: Command) -> None:
+    """40 calls draw 16 of the 60 documents; what was drawn stays, whatever --resume allows."""
+    first = run(*EXPLAIN, "--max-model-calls", "40", "--out", "run")
+    again = run(*EXPLAIN, "--max-model-calls", "4000", "--out", "run", "--resume")
+    for done in (first, again):
+        assert "Asked about: 16 of 60 documents; a run keeps to those that it drew" in done.err
+    free = run(*EXPLAIN, "--max-model-calls", "4000", "--out", "other")
+    assert "Asked about" not in free.err
 
 
 # Runs that are kept

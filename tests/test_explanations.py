@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from runs import explained, finish, make_run
 
-from anchorscope.explanations import Shown, explanation
+from anchorscope.explanations import Shown, documents_range, explanation
 from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import Tally
@@ -73,8 +73,12 @@ def test_few_documents_are_too_few_to_tell_any_word_apart() -> None:
 def test_of_documents_that_were_not_asked_nothing_is_said() -> None:
     """120 of 1,435 are asked, and none of them is predicted "no"."""
     part = shown(n_documents=np.array([0, 1435]), n_asked=np.array([0, 120]))
-    told = "None of the 120 documents that were asked is predicted 'no'; raise --max-model-calls to ask about more."
-    assert explanation(part, "no", 0, 2).note == told
+    told = (
+        "None of the 120 documents that were asked is predicted 'no'; a run keeps to those that it drew, so more are "
+        "asked in a new one (another --out) that "
+    )
+    assert explanation(part, "no", 0, 2).note == told + "has a greater --max-model-calls."
+    assert explanation(replace(part, drawn=True), "no", 0, 2).note == told + "draws more of them."
     whole = shown(n_documents=np.array([0, 120]), n_asked=np.array([0, 120]))
     assert explanation(whole, "no", 0, 2).note == "No document is predicted 'no': there is nothing to explain."
 
@@ -82,7 +86,41 @@ def test_of_documents_that_were_not_asked_nothing_is_said() -> None:
 def test_before_any_test_no_word_can_be_named() -> None:
     first = next(make_run(**DEFAULT).snapshots())
     assert all(one.note == "Nothing is tested yet: no term can be named." for one in first.explanations.values())
-    assert all(not one.drivers and not one.against for one in first.explanations.values())
+    assert all(not one.terms and not one.against for one in first.explanations.values())
+
+
+def test_the_documents_of_a_label_have_a_range_where_they_are_an_estimate() -> None:
+    """Drawn again and again: 300 of 3,000 documents have the label, 120 are asked; 9 of 10 ranges hold the 300."""
+    found = np.random.default_rng(0).hypergeometric(300, 2700, 120, 2000)
+    ranges = [documents_range(n, 120, 3000) for n in found.tolist()]
+    assert 0.88 < np.mean([low <= 300 <= high for low, high in ranges]) < 0.94
+    assert documents_range(0, 120, 3000)[0] == 0 and documents_range(120, 120, 3000)[1] == 3000
+    part = shown(n_documents=np.array([20, 980]), n_asked=np.array([2, 98]), n_robust=np.array([3]))
+    assert explanation(part, "yes", 0, 2).documents_range == documents_range(2, 100, 1000)
+    assert explanation(shown(n_asked=np.array([20])), "yes", 0, 2).documents_range is None
+
+
+def test_a_scan_without_a_test_has_no_list_and_says_what_ended_it() -> None:
+    """A list would name words with 0 of 0 tests behind them."""
+    made = shown(aggregation=aggregation("sq"), ended_by="--max-seconds")
+    nothing = replace(made.tally, non_anchors=0 * made.tally.non_anchors)
+    found = explanation(
+        replace(made, tally=nothing, standing=replace(made.standing, settled=np.array([False]))), "yes", 0, 2
+    )
+    assert found.terms == ()
+    assert found.note == "Nothing is tested for 'yes': --max-seconds ended the run before the first test; raise it."
+
+
+def test_documents_are_not_blamed_for_a_budget_that_ended_the_run() -> None:
+    """Six documents and 15 tests: what was missing were tests, as long as some are left."""
+    made = shown(n_documents=np.array([6]), n_asked=np.array([6]), n_robust=np.array([0]), ended_by="--max-model-calls")
+    unsettled = replace(made, standing=replace(made.standing, settled=np.array([False])))
+    told = "No term is shown to do more than any other for 'yes' after 15 tests"
+    ended = ": --max-model-calls ended the run, raise it to test more."
+    assert explanation(unsettled, "yes", 0, 2).note == told + ended
+    assert explanation(replace(unsettled, ended_by=None), "yes", 0, 2).note == told + "."
+    few = "Only 6 documents are predicted 'yes': too few to tell any term for it apart."
+    assert explanation(made, "yes", 0, 2).note == few
 
 
 def test_a_word_is_named_on_the_strength_of_two_tests_at_least() -> None:

@@ -314,6 +314,26 @@ def test_a_run_that_fails_says_so(tmp_path: Path) -> None:
     assert said["state"] == "failed" and "the model has gone" in said["error"]
 
 
+def test_an_event_says_how_many_documents_are_predicted(tmp_path: Path) -> None:
+    """While there is no snapshot yet; what the model sees is what was said last."""
+    said: list[Any] = []
+
+    class Watching(WeightPredictor):
+        def predict(self, texts):  # type: ignore[no-untyped-def]
+            said.append(json.loads(live.event)["predicted"])
+            return super().predict(texts)
+
+    model = Watching({"great": 2.0, "bad": -2.0})
+    live = LiveRun(tmp_path / "run", run=make_run(model=model, folder=tmp_path / "run"))
+    live.start()
+    end = monotonic() + 30
+    while not live.is_done and monotonic() < end:
+        sleep(0.02)
+    assert said[:3] == [[0, 30], [2, 30], [10, 30]]
+    assert json.loads(live.event)["predicted"] is None
+    live.leave()
+
+
 def test_pause_holds_the_run_and_leaving_ends_it(tmp_path: Path) -> None:
     live = LiveRun(tmp_path / "run", run=make_run(folder=tmp_path / "run", round_size=1), budget=UntilStopped())
     live.control("pause")

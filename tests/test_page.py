@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs import finish, make_run, predictor, reviews
 
+from anchorscope.asking.budget import Budget
 from anchorscope.asking.retry import Retry
 from anchorscope.cli import main, make_parsers
 from anchorscope.errors import RunFolderError
@@ -162,6 +163,19 @@ def test_the_model_calls_add_up(folder: Path) -> None:
     assert about["calls"]["predictions"] == about["documents"] and about["calls"]["evidence"] > 0
 
 
+def test_the_page_says_that_a_budget_was_spent_before_the_curve(tmp_path: Path) -> None:
+    """The journal knows what ended the run, until it goes on."""
+    race = {"strategy": "race", "aggregation": "total", "score": "occlusion"}
+    folder = tmp_path / "run"
+    finish(make_run(folder=folder, budget=Budget(max_model_calls=40), **race))
+    about = page_data(folder)["about"]
+    assert about["no_curve"].startswith("--max-model-calls was spent before it: raise it")
+    assert any("--max-model-calls ended the run" in (label["note"] or "") for label in about["labels"])
+    finish(make_run(folder=folder, resume=True, **race))
+    after = page_data(folder)
+    assert after["aopc"] and not any("ended the run" in (label["note"] or "") for label in after["about"]["labels"])
+
+
 def test_what_a_race_cannot_be_sure_of_has_no_interval(effects: Path) -> None:
     standings = page_data(effects)["standings"]
     for name, has_intervals in (("total", True), ("excess", False), ("base", False)):
@@ -191,7 +205,7 @@ def test_what_stands_against_a_label_has_a_score_against_it() -> None:
     shown = Shown(
         terms=("good", "bad"),
         written=("good", "bad"),
-        tally=replace(Tally.zero(1, 2), occurrences=counts, documents=counts),
+        tally=replace(Tally.zero(1, 2), occurrences=counts, documents=counts, non_anchors=counts),
         scores=np.array([[1.0, -1.0]]),
         standing=Standing(
             *np.zeros((2, 1, 2)), settled=np.ones(1, bool), driver=everything, against=everything, regret=np.zeros(1)

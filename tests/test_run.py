@@ -13,6 +13,7 @@ from runs import PLAIN, WEIGHTS, explained, finish, make_run, outcome, predictor
 
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.predicting import edges
+from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import DocumentsError, InputError, ModelError, UnknownNameError
 from anchorscope.estimate import estimate
 from anchorscope.journal.reader import RunReader
@@ -382,6 +383,19 @@ def test_little_is_lost_when_time_is_up_while_documents_are_predicted() -> None:
     sizes = np.diff(found)
     assert found[0] == 0 and found[-1] == 1000 and sizes[0] == 2
     assert (sizes[1:-1] <= 1.5 * sizes[:-2] + 1).all() and sizes.max() <= 256
+
+
+def test_it_is_told_how_many_documents_are_predicted() -> None:
+    """30 documents in pieces of 2, 8 and 20; where a call takes four texts, each call is told."""
+    whole, small = make_run(), make_run(model=RetryingPredictor(predictor(), Retry(), batch_size=4))
+    told: dict[Run, list[tuple[int, int]]] = {whole: [], small: []}
+    for run, heard in told.items():
+        run.on_predicted = lambda n, n_documents, heard=heard: heard.append((n, n_documents))
+        finish(run)
+    assert {*told[whole]} == {(n, 30) for n in (0, 2, 10, 30)}
+    assert {*told[small]} == {(n, 30) for n in (0, 2, 6, 10, 14, 18, 22, 26, 30)}
+    for heard in told.values():
+        assert heard == sorted(heard)
 
 
 # --- a model that answers nonsense ---

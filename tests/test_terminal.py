@@ -9,13 +9,14 @@ import pytest
 from golden import FOLDER, assert_golden
 from rich.console import Console
 
+from anchorscope.asking.budget import Budget
 from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report import flat, terminal
 from anchorscope.report.lists import NOT_TOLD_APART
 from anchorscope.report.local import local_table
 from anchorscope.report.names import explained_names
 from anchorscope.report.table import explanations_table, names_lines, safe
-from anchorscope.report.terminal import LiveTable, ProgressLines
+from anchorscope.report.terminal import LiveTable, Pace, ProgressLines
 from anchorscope.settings import preset
 from anchorscope.text.words import function_words
 from anchorscope.types import Cost, Explanation, Snapshot, Term
@@ -343,6 +344,42 @@ def test_progress_lines_are_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
     written = stream.getvalue().splitlines()
     assert len(written) == 2
     assert written[0] == "anchorscope: 50 of 350 tests, 0:05, 100 calls/s, at most 0:30 left, 1 of 2 settled"
+
+
+def test_predicted_documents_are_told_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A piece each second for twelve seconds: two lines; the live table says it in place of its first sentence."""
+    now = [0.0]
+    monkeypatch.setattr(terminal, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    lines = ProgressLines(stream)
+    table, console = live(80, 24)
+    for i in range(1, 13):
+        now[0] = float(i)
+        for reader in (lines, table):
+            reader.predicted(100 * i, 2935)
+    assert stream.getvalue().splitlines() == [
+        "anchorscope: predicting documents: 500 of 2,935",
+        "anchorscope: predicting documents: 1,000 of 2,935",
+    ]
+    console.print(table._picture())
+    assert "predicting documents: 1,200 of 2,935" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("budget", "left"),
+    [
+        (Budget(), "at most 30:00 left"),
+        (Budget(max_seconds=60), "at most 0:50 left"),
+        (Budget(max_model_calls=300), "at most 0:20 left"),
+    ],
+)
+def test_the_time_left_is_within_the_budget(budget: Budget, left: str) -> None:
+    """From 0 to 10 seconds: 10 tests and 100 calls; 1,800 tests may come, or 200 calls, or 50 seconds."""
+    pace = Pace(budget=budget)
+    start = snapshot(two_labels())
+    pace.figures(replace(start, cost=Cost()))
+    cost = Cost(seconds=10.0, tests=10, predictor_texts=100)
+    assert left in pace.figures(replace(start, cost=cost, tests_planned=1800))
 
 
 def test_document_with_its_anchors_marked() -> None:

@@ -8,14 +8,19 @@ time is up no other is begun. Only the first call of all, with which nothing is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 from numbers import Integral, Real
 from time import monotonic
 from typing import Any
 
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, in_a_line
 from anchorscope.types import Cost
+
+MAX_SECONDS = "--max-seconds"
+MAX_MODEL_CALLS = "--max-model-calls"
+"""The options that limit a run, as sentences name them."""
 
 MOST_WORKERS = 1000
 """Processes of one run: more than any machine has a use for."""
@@ -38,7 +43,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuse what is no limit."""
-        for option, limit in (("--max-seconds", self.max_seconds), ("--max-model-calls", self.max_model_calls)):
+        for option, limit in ((MAX_SECONDS, self.max_seconds), (MAX_MODEL_CALLS, self.max_model_calls)):
             if not isinstance(limit, Real) or not limit >= 0:
                 raise InputError(f"{option} must be a number of at least 0, not {limit!r}.")
 
@@ -59,6 +64,16 @@ class Budget:
         """Whether it is time to end."""
         return cost.seconds >= self.max_seconds or cost.answers >= self.max_model_calls
 
+    def ended_by(self, cost: Cost) -> str | None:
+        """The option that ended a run with tests left: the calls that do not suffice for the next test may be a few.
+
+        >>> Budget(max_seconds=60, max_model_calls=300).ended_by(Cost(seconds=2.0, predictor_texts=299))
+        '--max-model-calls'
+        """
+        if cost.seconds >= self.max_seconds:
+            return MAX_SECONDS
+        return MAX_MODEL_CALLS if isfinite(self.max_model_calls) else None
+
 
 class Meter:
     """Counts the texts that reach a model, and lets no more through than are allowed, and none when time is up.
@@ -74,10 +89,11 @@ class Meter:
         self._allowed = inf
         self._end = inf
         self._cut = inf
+        self.before_each: Callable[[], None] | None = None  # called before texts are sent
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the end: a clock is of one machine. Workers are handed what there is time for."""
-        return {**self.__dict__, "_end": inf, "_cut": inf}
+        """Without the end: a clock is of one machine. Workers are handed what there is time for, and nobody watches."""
+        return {**self.__dict__, "_end": inf, "_cut": inf, "before_each": None}
 
     def allow(self, n_texts: float) -> None:
         """From now on, so many texts."""
@@ -101,6 +117,8 @@ class Meter:
         """Count texts that are about to be sent; refuse them if they are too many, or too late."""
         self.check_time()
         self._check_allowed(n_texts)
+        if self.before_each:
+            self.before_each()
         self.sent += n_texts
 
     def find(self, n_texts: int) -> None:

@@ -7,8 +7,10 @@ are handed on as they come, so that whoever asked can write them down before the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from math import inf, isfinite
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,8 @@ from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import ModelError
 from anchorscope.types import Backend, Cost, Document, SharingBackend
 
-AT_ONCE = 8192
-"""The predictions of so many documents are one piece."""
+AT_ONCE = 2048
+"""The predictions of so many documents are one piece, at most: of a slow model it is heard before long."""
 
 IN_TIME = 256
 """So many at most, where time is limited: what was asked when it is up is lost."""
@@ -33,11 +35,15 @@ FEWEST_SHARED = 64
 
 Rows = NDArray[np.float64]
 
+OnPredicted: TypeAlias = Callable[[int, int], None]
+"""What is told of predicting: so many documents of so many."""
+
 
 class Predicting:
     """Asks about documents; ``spent`` is what that took, beginning with what was spent before.
 
-    ``so_far`` says how long the run has taken; ``is_kept``, whether what is known is written down.
+    ``so_far`` says how long the run has taken; ``is_kept``, whether what is known is written down. ``on_predicted`` is
+    called with the number of documents that are known, and that of all, as answers come.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class Predicting:
         spent: Cost,
         so_far: Callable[[], Cost],
         is_kept: bool,
+        on_predicted: OnPredicted = lambda n, n_documents: None,
     ) -> None:
         self.spent = spent
         self._predictor = predictor
@@ -56,13 +63,16 @@ class Predicting:
         self._budget = budget
         self._so_far = so_far
         self._is_kept = is_kept
+        self._on_predicted = on_predicted
 
     def pieces(self, documents: Sequence[Document], start: int) -> Iterator[tuple[int, int, Rows]]:
         """Where each piece begins and ends, from ``start`` on, and the rows of the model (documents, labels)."""
         n_workers = self._helpers.n_workers if self._helpers else 1
         for begin, end in pairwise(edges(start, len(documents), n_workers, in_time=isfinite(self._budget.max_seconds))):
+            self._on_predicted(begin, len(documents))
             try:
-                rows = self._rows(documents[begin:end], is_probe=begin == start)
+                with self._heard_from(begin, end, len(documents)):
+                    rows = self._rows(documents[begin:end], is_probe=begin == start)
             except TimeUpError as error:
                 raise self._too_late(begin, len(documents)) from error
             except CallsSpentError as error:
@@ -72,6 +82,23 @@ class Predicting:
                     "--sample-documents."
                 ) from error
             yield begin, end, rows
+            self._on_predicted(end, len(documents))
+
+    @contextmanager
+    def _heard_from(self, begin: int, end: int, n_documents: int) -> Iterator[None]:
+        """Where a piece takes several calls of the model, each says how far it has come; what is tried again is no
+        step back."""
+        meter = self._predictor.meter
+        before = meter.answers
+
+        def heard() -> None:
+            self._on_predicted(min(end, begin + meter.answers - before), n_documents)
+
+        meter.before_each = heard
+        try:
+            yield
+        finally:
+            meter.before_each = None
 
     def _rows(self, documents: Sequence[Document], *, is_probe: bool) -> Rows:
         """The answers about some documents; where the model is at fault, the error names the document."""
@@ -130,17 +157,16 @@ class Predicting:
 
 
 def edges(start: int, end: int, n_workers: int, *, in_time: bool) -> list[int]:
-    """Where pieces begin and end. Where time is limited, each is half as large again as the one before, so that little
-    of what was asked is lost when it is up.
+    """Where pieces begin and end. Each is four times as large as the one before, so that a slow model is soon heard of;
+    where time is limited, half as large again, so that little of what was asked is lost when it is up.
 
-    >>> edges(0, 20_000, 1, in_time=False), edges(0, 20, 1, in_time=True)
-    ([0, 2, 8192, 16384, 20000], [0, 2, 5, 9, 15, 20])
+    >>> edges(0, 5000, 1, in_time=False), edges(0, 20, 1, in_time=True)
+    ([0, 2, 10, 42, 170, 682, 2730, 4778, 5000], [0, 2, 5, 9, 15, 20])
     """
-    if not in_time:
-        return sorted({start, min(start + PROBE, end), *range(start, end, AT_ONCE * n_workers), end})
+    growth, most = (1.5, IN_TIME) if in_time else (4.0, AT_ONCE)
     found = [start]
     size = float(PROBE)
     while found[-1] < end:
         found.append(min(end, found[-1] + int(size)))
-        size = min(1.5 * size, IN_TIME * n_workers)
+        size = min(growth * size, most * n_workers)
     return found

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from anchorscope import registry
+from anchorscope.asking.budget import Budget
 from anchorscope.errors import InputError, ModelError, StorageError
 from anchorscope.journal.database import FILE as JOURNAL
 from anchorscope.journal.reader import RunReader
@@ -40,6 +41,13 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
     readers = _reporters(given, output, first)
     for reader in readers:
         reader.open()
+    shown = [reader for reader in readers if isinstance(reader, LiveTable | ProgressLines)]
+
+    def say_predicted(n: int, n_documents: int) -> None:
+        for reader in shown:
+            reader.predicted(n, n_documents)
+
+    run.on_predicted = say_predicted
     try:
         snapshots = run.snapshots()
         assert isinstance(snapshots, Generator)  # closed by hand: it holds a lock and worker processes
@@ -70,7 +78,8 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
     show(result, given, output)
     if sys.stderr.isatty():
         say(given, "")
-    for sentence in [*_remarks(result, last, folder, interrupted), *_of_copies(run.n_copies, result)]:
+    about_documents = [*_of_drawn(run.n_drawn, result), *_of_copies(run.n_copies, result)]
+    for sentence in [*_remarks(result, last, folder, interrupted), *about_documents]:
         say(given, sentence)
     return INTERRUPTED if interrupted else 0
 
@@ -153,10 +162,12 @@ def _reporters(given: Mapping[str, Any], output: TextIO, first: str) -> list[Rep
         return [*chosen, registry.resolve("reporter", given["reporter"])(sys.stderr)]
     if "quiet" in given:
         return chosen
+    price = given.get("price_per_1000")
+    budget = Budget.of(given.get("max_seconds"), given.get("max_model_calls"))
     console = Console(stderr=True, highlight=False)
     if console.is_terminal and not console.is_dumb_terminal and not (chosen and output.isatty()):
-        return [*chosen, LiveTable(console, first, price_per_1000=given.get("price_per_1000"))]
-    return [*chosen, ProgressLines(sys.stderr, price_per_1000=given.get("price_per_1000"))]
+        return [*chosen, LiveTable(console, first, price_per_1000=price, budget=budget)]
+    return [*chosen, ProgressLines(sys.stderr, price_per_1000=price, budget=budget)]
 
 
 def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: bool) -> list[str]:
@@ -179,12 +190,25 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
         told.append(f"{counted(cost.undecided, 'test')} reached the cap on samples and went by the mean.")
     if last.tests_planned and not (last.finished and last.settled):
         go_on = "give the same command again with --resume" if folder else "a run with --out can be resumed"
+        if last.ended_by:
+            go_on = f"{last.ended_by} ended the run; raise it" + (f", and {go_on}" if folder else f" ({go_on})")
         told.append(f"At most {counted(last.tests_planned, 'test')} left: {go_on}.")
     if folder:
         # Lines of their own: a terminal that breaks a long sentence would break the command in it, too.
         told.append(f"Kept in {folder}: open its report, or list more terms:")
         told += [f"  {folder / REPORT}", f"  anchorscope top {quote(str(folder))} --top-k 40"]
     return told
+
+
+def _of_drawn(n_drawn: int, result: Result) -> list[str]:
+    """A sentence where the calls were enough to ask about a part of the documents only."""
+    n_documents = result.documents["usable"]
+    if not 0 < n_drawn < n_documents:
+        return []
+    return [
+        f"Asked about: {n_drawn:,} of {counted(n_documents, 'document')}; a run keeps to those that it drew, so more "
+        "are asked in a new one (another --out) with a greater --max-model-calls."
+    ]
 
 
 def _of_copies(n_copies: int, result: Result) -> list[str]:

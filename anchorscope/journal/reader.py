@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.asking.budget import MAX_MODEL_CALLS, MAX_SECONDS
 from anchorscope.errors import RunFolderError
 from anchorscope.files import no_run_folder, refuse_irregular
 from anchorscope.journal.database import (
@@ -77,6 +78,12 @@ class RunReader:
             self.is_race = self.settings.strategy == "race"
             self.tests_anchors = score_tests_anchors(str(self.settings.score))
             _check_meta(self.meta)
+
+    @property
+    def ended_by(self) -> str | None:
+        """The option whose budget ended the run, if one did and it has not gone on since."""
+        told = self.meta.get("ended_by")
+        return told if told in (MAX_SECONDS, MAX_MODEL_CALLS) else None
 
     def close(self) -> None:
         """Close the file."""

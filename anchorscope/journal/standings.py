@@ -93,6 +93,8 @@ class Standings:
             n_asked=self.n_asked,
             n_robust=self._n_robust,
             n_robust_of=self._n_visited,
+            drawn=self._run.meta.get("limited") is False,
+            ended_by=self._run.ended_by,
         )
 
     def forecasts(self, aggregation: Aggregation) -> list[LabelForecast]:

@@ -74,8 +74,9 @@ def has_list(explanation: Explanation) -> bool:
 
 
 def not_told_apart(explanation: Explanation) -> str:
-    """What the line says under which no term is a driver: that the calls bought a part of the documents, that nothing
-    is left to test, or else that this is how it stands. Nothing where a note says why there are no drivers.
+    """What the line says under which no term is a driver: that the calls bought a part of the documents, that a part of
+    them was drawn, that nothing is left to test, or else that this is how it stands. Nothing where a note says why
+    there are no drivers.
 
     >>> from anchorscope.types import Explanation
     >>> not_told_apart(Explanation("ham", 4567, 400, None, 0, False, None, ()))
@@ -84,7 +85,7 @@ def not_told_apart(explanation: Explanation) -> str:
     if explanation.note and not explanation.drivers:
         return ""
     if explanation.asked < explanation.documents:
-        return f"{NOT_TOLD_APART} at this budget"
+        return f"{NOT_TOLD_APART} {'in the documents drawn' if explanation.drawn else 'at this budget'}"
     is_all = all(term.tested >= term.occurrences for term in explanation.terms if not term.driver)
     return f"{NOT_TOLD_APART}, though everything is tested" if is_all else f"{NOT_TOLD_APART} so far"
 
@@ -104,13 +105,17 @@ def standing(explanation: Explanation) -> list[str]:
     >>> from anchorscope.types import Explanation
     >>> standing(Explanation("ham", 4567, 400, 1673, 300, False, None, ()))
     ['≈ 4,567 documents (asked: 400)', 'robust ≈ 1,673 of 4,567 (tested: 300)']
+    >>> standing(Explanation("ham", 98, 4, None, 0, False, None, (), documents_range=(45, 209)))
+    ['≈ 98 documents (45…209; asked: 4)']
     >>> standing(Explanation("spam", 0, 0, None, 0, True, None, ()))
     ['no document that was asked about']
     """
     n = explanation.documents
     told = [f"{n:,} document{'' if n == 1 else 's'}" if n else NO_DOCUMENT]
     if explanation.asked < n:
-        told = [f"≈ {told[0]} (asked: {explanation.asked:,})"]
+        ends = explanation.documents_range
+        within = f"{ends[0]:,}…{ends[1]:,}; " if ends else ""
+        told = [f"≈ {told[0]} ({within}asked: {explanation.asked:,})"]
     if explanation.robust is not None and explanation.robust_of:
         is_known = explanation.robust_of >= n
         tested = "" if is_known else f" (tested: {explanation.robust_of:,})"

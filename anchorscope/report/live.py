@@ -54,6 +54,10 @@ class UntilStopped(Budget):
             return True
         return Budget.is_spent(self, cost)
 
+    def ended_by(self, cost: Cost) -> str | None:
+        """The option that ended a run, unless somebody did."""
+        return None if self.stopped.is_set() else Budget.ended_by(self, cost)
+
 
 class Trial:
     """A model and what gives a fitted perturbator (where one is needed), to try a text on."""
@@ -119,6 +123,7 @@ class LiveRun:
         self._at_end = at_end
         self._state = "starting" if run else "finished"
         self._snapshot: Snapshot | None = None
+        self._n_predicted: tuple[int, int] | None = None
         self._error: str | None = None
         self._asked: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._view = json.dumps(waiting).encode() if waiting else None
@@ -195,6 +200,7 @@ class LiveRun:
             self._asked.get()()
 
     def _play(self, run: Run) -> None:
+        run.on_predicted = self._predicted
         snapshots = run.snapshots()
         assert isinstance(snapshots, Generator)
         try:
@@ -209,6 +215,10 @@ class LiveRun:
             if self._at_end:
                 self._at_end()
             self._state = "stopped" if self._budget and self._budget.stopped.is_set() else "finished"
+
+    def _predicted(self, n: int, n_documents: int) -> None:
+        self._n_predicted = (n, n_documents)
+        self._say()
 
     def _paced(self, snapshots: Iterator[Snapshot]) -> Iterator[Snapshot]:
         """The snapshots; before each of them questions are answered, and a pause is waited out."""
@@ -242,6 +252,7 @@ class LiveRun:
             "controls": self._run is not None,
             "canTry": self._trial is not None,
             "error": self._error,
+            "predicted": None if self._snapshot else self._n_predicted,
             "round": self._snapshot.round if self._snapshot else 0,
             "snapshot": view.event_data(self._snapshot) if self._snapshot else None,
         }

@@ -25,7 +25,7 @@ from anchorscope.report.local import DEVIATIONS, is_told_apart, strongest
 from anchorscope.report.table import BY_SCORE, safe, unseen_sentence
 from anchorscope.settings import score_is_graded
 from anchorscope.text.words import function_words
-from anchorscope.types import Drawn, Explanation, Snapshot, Term
+from anchorscope.types import Explanation, Placed, Snapshot, Term
 
 COLOURS = ("#0067a3", "#b85000", "#007a5a", "#a8457c", "#8a6a00", "#4a5a9e", "#7b4a2d")
 """Okabe and Ito's, a little darker, and a brown: those of the page."""
@@ -50,7 +50,7 @@ def html(
     level: float | None = None,
     hide_function_words: bool = False,
     documents: Mapping[str, Any] | None = None,
-    among: Drawn | None = None,
+    among: Placed | None = None,
 ) -> str:
     """The labels side by side, where there is room: ranked bars with whiskers at the level of the intervals.
 

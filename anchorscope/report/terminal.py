@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
+from math import inf
 from time import monotonic
 from typing import TextIO
 
@@ -19,6 +20,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from anchorscope.asking.budget import Budget
 from anchorscope.report.lists import full_bars
 from anchorscope.report.table import (
     WIDEST_BLOCK,
@@ -43,11 +45,15 @@ Ranks = dict[tuple[str, str], int]
 
 
 class Pace:
-    """How fast a run goes, read from its snapshots; what an earlier, interrupted part took counts as well."""
+    """How fast a run goes, read from its snapshots; what an earlier, interrupted part took counts as well.
 
-    def __init__(self, price_per_1000: float | None = None) -> None:
+    The time left is what the tests to come take, or what the budget leaves, whichever is less.
+    """
+
+    def __init__(self, price_per_1000: float | None = None, budget: Budget | None = None) -> None:
         self._start = monotonic()
         self._price_per_1000 = price_per_1000
+        self._budget = budget or Budget()
         self._first: Cost | None = None
 
     def figures(self, snapshot: Snapshot) -> list[str]:
@@ -60,17 +66,20 @@ class Pace:
         told = [f"{cost.tests:,} of {cost.tests + planned:,} tests", clock(monotonic() - self._start)]
         if tests and seconds > 0:
             calls = cost.predictor_texts - self._first.predictor_texts
-            left = clock(seconds / tests * planned)
-            told += [
-                f"{calls / seconds:,.0f} calls/s",
-                f"at most {left} left" if _is_race(snapshot) else f"{left} left",
-            ]
+            answers = cost.answers - self._first.answers
+            of_tests = seconds / tests * planned
+            of_budget = min(
+                self._budget.seconds_left(cost), self._budget.calls_left(cost) * seconds / answers if answers else inf
+            )
+            left = clock(min(of_tests, of_budget))
+            is_bound = _is_race(snapshot) or of_budget < of_tests
+            told += [f"{calls / seconds:,.0f} calls/s", f"at most {left} left" if is_bound else f"{left} left"]
         if cost.predictor_tokens:
             told.append(f"{cost.predictor_tokens:,} tokens")
         if self._price_per_1000 is not None:
             told.append(f"{cost.predictor_texts * self._price_per_1000 / 1000:,.2f} to be paid")
-        n_settled = sum(explanation.settled for explanation in snapshot.explanations.values())
-        return [*told, f"{n_settled} of {len(snapshot.explanations)} settled"]
+        asked = [explanation for explanation in snapshot.explanations.values() if explanation.asked]
+        return [*told, f"{sum(explanation.settled for explanation in asked)} of {len(asked)} settled"]
 
 
 def live_table(stream: TextIO) -> LiveTable:
@@ -81,12 +90,14 @@ def live_table(stream: TextIO) -> LiveTable:
 class LiveTable:
     """The top terms while they change."""
 
-    def __init__(self, console: Console, first: str, *, price_per_1000: float | None = None) -> None:
+    def __init__(
+        self, console: Console, first: str, *, price_per_1000: float | None = None, budget: Budget | None = None
+    ) -> None:
         """``first`` is what is shown until there are terms."""
         self._console = console
         self._waiting = Spinner("dots", Text(safe(first), "dim"))
         self._snapshot: Snapshot | None = None
-        self._pace = Pace(price_per_1000)
+        self._pace = Pace(price_per_1000, budget)
         self._past: deque[tuple[float, Ranks]] = deque()
         self._live = Live(
             console=console,
@@ -109,6 +120,10 @@ class LiveTable:
         while len(self._past) > 1 and self._past[1][0] <= now - MOVES_SECONDS:
             self._past.popleft()
         self._snapshot = snapshot
+
+    def predicted(self, n: int, n_documents: int) -> None:
+        """Say how many documents are predicted, until there are terms."""
+        self._waiting.update(text=Text(predicted_text(n, n_documents), "dim"))
 
     def close(self) -> None:
         """Take the table away."""
@@ -134,9 +149,9 @@ class LiveTable:
 class ProgressLines:
     """A line every few seconds, for logs."""
 
-    def __init__(self, stream: TextIO, *, price_per_1000: float | None = None) -> None:
+    def __init__(self, stream: TextIO, *, price_per_1000: float | None = None, budget: Budget | None = None) -> None:
         self._stream = stream
-        self._pace = Pace(price_per_1000)
+        self._pace = Pace(price_per_1000, budget)
         self._last = monotonic()
 
     def open(self) -> None:
@@ -149,8 +164,23 @@ class ProgressLines:
             self._last = monotonic()
             print(f"anchorscope: {', '.join(figures)}", file=self._stream, flush=True)
 
+    def predicted(self, n: int, n_documents: int) -> None:
+        """Say how many documents are predicted, unless something was said just now."""
+        if monotonic() - self._last >= LINE_SECONDS:
+            self._last = monotonic()
+            print(f"anchorscope: {predicted_text(n, n_documents)}", file=self._stream, flush=True)
+
     def close(self) -> None:
         """Nothing to take away."""
+
+
+def predicted_text(n: int, n_documents: int) -> str:
+    """How far predicting has come.
+
+    >>> predicted_text(682, 2935)
+    'predicting documents: 682 of 2,935'
+    """
+    return f"predicting documents: {n:,} of {n_documents:,}"
 
 
 def clock(seconds: float) -> str:

@@ -46,6 +46,8 @@ from anchorscope.types import Cost, Snapshot
 
 SCHEMA = 2
 
+CURVE_COMES = "Comes with the end of a run whose model gives probabilities."
+
 STANDINGS = 120
 """Words a label and aggregation with an interval."""
 
@@ -55,7 +57,7 @@ HISTORY = 300
 COUNTS = ("anchors", "non_anchors", "skipped", "occurrences", "documents")
 """What the page shows of the tally."""
 
-STANDING = ("documents", "asked", "robust", "robust_of", "note")
+STANDING = ("documents", "documents_range", "asked", "drawn", "robust", "robust_of", "note")
 """What the page says of a label besides how sure its list is."""
 
 
@@ -104,6 +106,7 @@ def waiting_data(
             "cost": asdict(Cost()),
             "calls": {"predictions": 0, "tests": 0, "evidence": 0},
             "versions": {},
+            "no_curve": CURVE_COMES,
         },
         "terms": None,
         "standings": {},
@@ -187,7 +190,20 @@ def _about(kept: Kept, folder: Path) -> dict[str, Any]:
         "cost": asdict(cost),
         "calls": _calls(kept, cost),
         "versions": dict(done.versions) if done else {},
+        "no_curve": _no_curve(kept, done),
     }
+
+
+def _no_curve(kept: Kept, done: Result | None) -> str:
+    """Why there is no curve of what the terms are worth, where there is none."""
+    meta = kept.run.meta
+    if done is None or meta.get("probabilities") is False or "evidence" in meta:
+        return CURVE_COMES
+    if done.finished:
+        return "The budget was spent before it: a new run (another --out) with a greater one draws it."
+    if option := kept.run.ended_by:
+        return f"{option} was spent before it: raise it, and give the same command again with --resume."
+    return "The run was interrupted before it: the same command with --resume goes on."
 
 
 def _calls(kept: Kept, cost: Cost) -> dict[str, int]:
@@ -208,7 +224,7 @@ def _labels(kept: Kept) -> list[dict[str, Any]]:
         known = kept.explanations.get(number)
         told = {field: getattr(known, field, None) for field in STANDING}
         if known is None:
-            told |= {"documents": int(asked[number]), "asked": int(asked[number]), "robust_of": 0}
+            told |= {"documents": int(asked[number]), "asked": int(asked[number]), "drawn": False, "robust_of": 0}
         sure = {"settled": bool(here.get("settled", False)), "regret": here.get("regret")}
         found.append({"name": name, "explained": number in kept.explained, **told, **sure})
     return found

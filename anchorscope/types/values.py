@@ -282,8 +282,8 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """How one label of several is drawn by itself: as the one of this place among so many, at a level of intervals."""
+class Placed:
+    """How one label of several is shown by itself: as the one of this place among so many, at a level of intervals."""
 
     place: int
     n_labels: int
@@ -295,9 +295,10 @@ class Explanation:
     """The top terms of one label by their scores, and the drivers against it.
 
     ``documents`` is how many are predicted the label, in the whole collection; where the model was asked about
-    ``asked`` of its documents only, that is an estimate. So is ``robust``, the number of documents whose prediction
-    needs no word at all, which was looked at in ``robust_of`` of them; None where it is not looked at. ``drawn`` says
-    how a notebook draws it, where it was taken out of a result.
+    ``asked`` of its documents only, that is an estimate, which lies in ``documents_range`` with a probability of 90%,
+    and ``drawn`` says that they were drawn for another reason than a budget of calls. So is ``robust``, the number of
+    documents whose prediction needs no word at all, which was looked at in ``robust_of`` of them; None where it is not
+    looked at. ``placed`` says how a notebook shows it, where it was taken out of a result.
     """
 
     label: str
@@ -310,7 +311,9 @@ class Explanation:
     terms: tuple[Term, ...]
     against: tuple[Term, ...] = ()
     note: str | None = None
-    drawn: Drawn | None = field(default=None, compare=False)
+    drawn: bool = False
+    documents_range: tuple[int, int] | None = None
+    placed: Placed | None = field(default=None, compare=False)
 
     @property
     def drivers(self) -> tuple[Term, ...]:
@@ -322,7 +325,7 @@ class Explanation:
         return f"<Explanation of {self.label!r}: {'; '.join(part for part in named if part)}>"
 
     def _repr_html_(self) -> str:
-        how = self.drawn
+        how = self.placed
         draw = registry.resolve("drawing", "html")
         drawn: str = draw({self.label: self}, **({} if how is None else {"level": how.level, "among": how}))
         return drawn
@@ -331,7 +334,7 @@ class Explanation:
 def taken_out(explanations: Mapping[str, Explanation], label: str, level: float) -> Explanation:
     """One of several explanations, which is drawn as it is among them."""
     found = explanations[label]
-    return replace(found, drawn=Drawn([*explanations].index(label), len(explanations), level))
+    return replace(found, placed=Placed([*explanations].index(label), len(explanations), level))
 
 
 def _named(what: str, terms: Sequence[Term]) -> str:
@@ -344,7 +347,8 @@ def _named(what: str, terms: Sequence[Term]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What is known now. ``tests_planned`` bounds the tests still to come, for a progress bar."""
+    """What is known now. ``tests_planned`` bounds the tests still to come, for a progress bar; ``ended_by`` is the
+    option whose budget ended the run, if one did."""
 
     explanations: Mapping[str, Explanation]
     round: int
@@ -353,6 +357,7 @@ class Snapshot:
     interval_level: float
     cost: Cost
     finished: bool = False
+    ended_by: str | None = None
 
     def __getitem__(self, label: str) -> Explanation:
         return taken_out(self.explanations, label, self.interval_level)

@@ -108,19 +108,41 @@ def test_a_class_without_documents_is_not_called_settled(open_page: Any, report:
     )
     assert watched.text('.panel[data-label="0"] .standing') == "no document that was asked about"
     assert "settled" in watched.text('.panel[data-label="1"] .standing')
+    watched.page.evaluate("location.hash = '#curves'; draw()")
+    assert re.fullmatch(r"[01] of 1 settled, 1 without documents", watched.text(".about .standing"))
+    first = watched.page.evaluate("page.data.about.labels[0].name")
+    assert first not in "".join(watched.page.locator(".key").all_inner_texts())
+
+
+def test_a_label_without_a_test_has_no_rows(open_page: Any, report: tuple[str, Result]) -> None:
+    """As a scan that time was up for before its first test: its regret is unknown, and all counts are 0."""
+    watched = open_page(report[0])
+    kept = watched.page.evaluate(
+        """(note) => {
+            const counts = page.data.terms.labels[0];
+            counts.anchors.fill(0);
+            counts.non_anchors.fill(0);
+            Object.assign(page.data.standings.total[0], { drivers: [], against: [], regret: null, note });
+            const lists = listsOf("total", 0, 5);
+            return [...lists.drivers, ...lists.below].length;
+        }""",
+        NOTE,
+    )
+    assert kept == 0
 
 
 def test_the_line_says_a_budget_only_where_there_is_one(open_page: Any, report: tuple[str, Result]) -> None:
     watched = open_page(report[0])
-    says = """([asked, tested]) => {
-        page.data.about.labels[0].asked = asked;
+    says = """([asked, tested, drawn]) => {
+        Object.assign(page.data.about.labels[0], { asked, drawn });
         return notToldApart(0, [{ tested, occurrences: 5 }]);
     }"""
-    told = [watched.page.evaluate(says, pair) for pair in ([700, 3], [700, 5], [9, 5])]
+    told = [watched.page.evaluate(says, pair) for pair in ([700, 3], [700, 5], [9, 5], [9, 5, True])]
     assert [line.removeprefix("not shown to do more than any other term") for line in told] == [
         " so far",
         ", though everything is tested",
         " at this budget",
+        " in the documents drawn",
     ]
 
 

@@ -4,7 +4,7 @@
 
 function curvesView(main) {
   const history = page.history.length ? page.history : (page.data.history ?? []);
-  const labels = explained();
+  const labels = explained().filter((label) => label.asked); // of the others nothing is known that could be good
   const over = (value) =>
     labels.map((label) => ({
       name: label.name,
@@ -34,7 +34,7 @@ function curvesView(main) {
         "AOPCᵏ: the drop of the label’s probability as the top terms are removed one by one, the mean over the first k steps. A running mean: it rises even when the k-th term does nothing",
         "k, terms removed",
         aopc,
-        { from: 0, whole: true, missing: "Comes with the end of a run whose model gives probabilities." },
+        { from: 0, whole: true, missing: page.data.about.no_curve },
       ),
       raced
         ? chart(
@@ -72,14 +72,17 @@ function curvesView(main) {
 const curveRows = (history, aopc) => [
   ...aopc.flatMap(({ name, points }) => points.map(([k, value]) => ({ curve: "aopc", label: name, k, value }))),
   ...history.flatMap((moment) =>
-    Object.entries(moment.labels).map(([label, here]) => ({
-      curve: "history",
-      label,
-      round: moment.round,
-      seconds: moment.seconds,
-      tests: moment.tests,
-      ...here,
-    })),
+    aopc
+      .map(({ name }) => [name, valueAt(moment.labels, name)])
+      .filter(([, here]) => here)
+      .map(([label, here]) => ({
+        curve: "history",
+        label,
+        round: moment.round,
+        seconds: moment.seconds,
+        tests: moment.tests,
+        ...here,
+      })),
   ),
 ];
 

@@ -109,7 +109,9 @@ function frame() {
 function figures() {
   const { about } = page.data;
   const skipped = Object.values(about.skipped ?? {}).reduce((sum, n) => sum + n, 0);
-  const settled = explained().filter((label) => label.settled).length;
+  const asked = explained().filter((label) => label.asked); // of the others nothing can be settled
+  const none = explained().length - asked.length;
+  const settled = `${asked.filter((label) => label.settled).length} of ${asked.length} settled`;
   return [
     ["documents", whole(about.documents) + (skipped ? ` (${whole(skipped)} left out)` : "")],
     ...(about.asked < about.documents ? [["documents asked", whole(about.asked)]] : []),
@@ -127,13 +129,21 @@ function figures() {
         "span",
         { class: `standing ${about.settled && page.live?.state !== "paused" ? "settled" : ""}` },
         page.live && !page.live.done && !(about.settled && page.live.state === "running")
-          ? page.live.state
-          : about.settled
-            ? "settled"
-            : `${settled} of ${explained().length} settled`,
+          ? (predictedText() ?? page.live.state)
+          : none
+            ? `${settled}, ${none} without documents`
+            : about.settled
+              ? "settled"
+              : settled,
       ),
     ],
   ];
+}
+
+/** Before there are terms: how many documents are predicted. */
+function predictedText() {
+  const { predicted } = page.live;
+  return predicted && `predicting documents: ${whole(predicted[0])} of ${whole(predicted[1])}`;
 }
 
 /** What the model was called for, once the run has ended. */

@@ -93,15 +93,16 @@ function described(name, label, numbers, drivers) {
 
 /** What the line says under which no term is a driver. */
 function notToldApart(label, below) {
-  const { asked, documents } = page.data.about.labels[label];
+  const { asked, documents, drawn } = page.data.about.labels[label];
   const line = "not shown to do more than any other term";
-  if (asked < documents) return `${line} at this budget`;
+  if (asked < documents) return `${line} ${drawn ? "in the documents drawn" : "at this budget"}`;
   const isAll = below.every((entry) => entry.tested >= entry.occurrences);
   return line + (isAll ? ", though everything is tested" : " so far");
 }
 
 /** The lists of one label as the words view shows them: while a run goes on, its own come with the event.
- * Where there is no driver, a note says why, and no line is needed; of a race it stands in the place of the list.
+ * Where there is no driver, a note says why, and no line is needed; of a race, or where nothing is tested, it stands in
+ * the place of the list.
  */
 function listsOf(name, label, k) {
   const shown = valueAt(page.live?.snapshot?.labels, page.data.about.labels[label].name);
@@ -113,7 +114,8 @@ function listsOf(name, label, k) {
     : [entries(name, label), entriesAgainst(name, label)];
   const { note, regret } = (isLive ? shown : standingOf(name, label)) ?? { note: null, regret: null };
   const hasNone = note && !all.some((entry) => entry.driver);
-  const top = hasNone && regret !== null ? [] : all.slice(0, k);
+  const isBare = aggregationNamed(name)?.driver && !all.some((entry) => entry.tested);
+  const top = hasNone && (regret !== null || isBare) ? [] : all.slice(0, k);
   const below = top.filter((entry) => !entry.driver);
   return {
     drivers: top.filter((entry) => entry.driver),

@@ -216,7 +216,8 @@ function standingText(number) {
   const regret = isOwn ? label.regret : standingOf(aggregation(), number)?.regret;
   if (!label.asked) return page.data.terms ? "no document that was asked about" : ""; // so nothing that could be sure
   const documents = plural(label.documents, "document");
-  const said = [label.asked < label.documents ? `≈ ${documents} (asked: ${whole(label.asked)})` : documents];
+  const within = label.documents_range ? `${label.documents_range.map(whole).join("…")}; ` : "";
+  const said = [label.asked < label.documents ? `≈ ${documents} (${within}asked: ${whole(label.asked)})` : documents];
   if (label.robust !== null && label.robust_of) said.push(robustText(label));
   if (typeof regret === "number") said.push(`regret ${percent(Math.max(0, regret), 1)}`);
   if (isOwn) said.push(label.settled ? "settled" : "not settled");
