@@ -30,6 +30,9 @@ IN_TIME = 256
 PROBE = 2
 """Documents that the model is asked about before all others."""
 
+FIRST = 64
+"""Documents of the piece after these."""
+
 FEWEST_SHARED = 64
 """Documents for each worker from which on predicting is shared among them."""
 
@@ -161,12 +164,13 @@ def edges(start: int, end: int, n_workers: int, *, in_time: bool) -> list[int]:
     where time is limited, half as large again, so that little of what was asked is lost when it is up.
 
     >>> edges(0, 5000, 1, in_time=False), edges(0, 20, 1, in_time=True)
-    ([0, 2, 10, 42, 170, 682, 2730, 4778, 5000], [0, 2, 5, 9, 15, 20])
+    ([0, 2, 66, 322, 1346, 3394, 5000], [0, 2, 5, 9, 15, 20])
     """
-    growth, most = (1.5, IN_TIME) if in_time else (4.0, AT_ONCE)
+    growth, most = (1.5, IN_TIME * n_workers) if in_time else (4.0, AT_ONCE * n_workers)
     found = [start]
     size = float(PROBE)
     while found[-1] < end:
         found.append(min(end, found[-1] + int(size)))
-        size = min(growth * size, most * n_workers)
+        is_probe = found[-1] == start + PROBE and not in_time
+        size = min(FIRST if is_probe else growth * size, most)
     return found

@@ -545,8 +545,8 @@ class TestTheDocument:
         seen = Recording(predictor().weights, predictor().bias)
         run = make_run(model=seen, folder=tmp_path / "all")
         finish(run)
-        bad = seen.batches[9][0]
-        assert all(bad not in batch for batch in seen.batches[:9])
+        bad = seen.batches[8][0]
+        assert all(bad not in batch for batch in seen.batches[:8])
         model = Choking(predictor().weights, predictor().bias)
         model.bad = bad
         run = make_run(model=RetryingPredictor(model, Retry(first_wait=0)), folder=tmp_path / "run", workers=workers)
