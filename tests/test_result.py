@@ -127,7 +127,7 @@ def test_a_result_of_schema_1_is_read(result: Result, tmp_path: Path) -> None:
 
 
 def test_a_missing_result_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFolderError, match="is no run folder: it holds no journal.sqlite"):
+    with pytest.raises(RunFolderError, match=r"is no run folder: it holds no journal\.sqlite"):
         Result.load(tmp_path)
     (tmp_path / "journal.sqlite").touch()
     with pytest.raises(RunFolderError, match="--resume"):
