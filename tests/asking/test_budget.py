@@ -293,7 +293,7 @@ def hanging() -> Iterator[Callable[[list[str]], None]]:
 
 
 def test_a_model_that_hangs_with_its_first_documents_is_not_waited_for(hanging: Callable[[list[str]], None]) -> None:
-    said = r"--max-seconds 0.2 ends before the model has answered about the first of the 30 documents: allow more"
+    said = r"max_seconds 0.2 ends before the model has answered about the first of the 30 documents: allow more"
     with pytest.raises(TimeUpError, match=said):
         Explainer(hanging, labels=["no", "yes"], max_seconds=0.2).explain(reviews())
 
@@ -301,9 +301,7 @@ def test_a_model_that_hangs_with_its_first_documents_is_not_waited_for(hanging: 
 def test_a_model_that_hangs_when_it_is_asked_for_its_labels_is_not_waited_for(
     hanging: Callable[[list[str]], None],
 ) -> None:
-    said = (
-        r"--max-seconds 0.2 ends before hangs has answered the texts that show its labels; allow more seconds, or giv"
-    )
+    said = r"max_seconds 0.2 ends before hangs has answered the texts that show its labels; allow more seconds, or giv"
     with pytest.raises(InputError, match=said):
         Explainer(hanging, max_seconds=0.2).explain(reviews())
 
@@ -321,7 +319,7 @@ def test_the_calls_that_show_label_names_share_the_seconds() -> None:
         time.sleep(0.2)
         return ["long" if len(text) > 20 else "short" for text in texts]
 
-    with pytest.raises(InputError, match=r"--max-seconds 0.5 ends before slow has answered"):
+    with pytest.raises(InputError, match=r"max_seconds 0.5 ends before slow has answered"):
         Explainer(slow, max_seconds=0.5).explain(reviews(300))
 
 
@@ -335,6 +333,6 @@ def test_what_finding_the_labels_took_is_part_of_the_seconds() -> None:
         time.sleep(0.2)
         return [{"no": 0.5, "yes": 0.5} for _ in texts]
 
-    said = "--max-seconds 0.3 ends before the model has answered about the first"
+    said = "max_seconds 0.3 ends before the model has answered about the first"
     with pytest.raises(TimeUpError, match=said):
         Explainer(slow, max_seconds=0.3).explain(reviews())
