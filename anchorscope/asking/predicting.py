@@ -31,7 +31,7 @@ PROBE = 2
 """Documents that the model is asked about before all others."""
 
 FIRST = 64
-"""Documents of the piece after these."""
+"""Documents of the piece after these, for each worker."""
 
 FEWEST_SHARED = 64
 """Documents for each worker from which on predicting is shared among them."""
@@ -172,5 +172,5 @@ def edges(start: int, end: int, n_workers: int, *, in_time: bool) -> list[int]:
     while found[-1] < end:
         found.append(min(end, found[-1] + int(size)))
         is_probe = found[-1] == start + PROBE and not in_time
-        size = min(FIRST if is_probe else growth * size, most)
+        size = min(FIRST * n_workers if is_probe else growth * size, most)
     return found

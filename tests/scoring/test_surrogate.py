@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import numpy as np
 import pytest
-from runs import explained, make_run, predictor, reviews
+from runs import explained, finish, make_run, predictor, reviews
 
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.standings import Standings
 from anchorscope.planning import collection as module
+from anchorscope.scoring.aggregations import AGGREGATIONS
 from anchorscope.scoring.surrogate import Surrogate, _Pairs, _Part, fit, logits, sigmoid
 
 N_TERMS = 6
@@ -103,13 +109,18 @@ def test_where_all_is_tested_nothing_is_left_of_it(factor: float, monkeypatch: p
         assert all(t["interval"] == pytest.approx([t["score"]] * 2, abs=2e-5) for t in raced[label]["terms"])
 
 
-def test_it_says_what_the_best_words_are_before_any_test() -> None:
-    """The first snapshot, which no test has gone into: great and fine lead "yes", bad and dull lead "no"."""
-    first = next(make_run(reviews(200), **DEFAULT).snapshots())
+def test_it_says_what_the_best_words_are_before_any_test(tmp_path: Path) -> None:
+    """With no test: great and fine lead "yes", bad and dull lead "no"; but nothing is named."""
+    (first,) = finish(make_run(reviews(200), folder=tmp_path / "run", **DEFAULT), rounds=0)
     assert first.cost.tests == 0 and first.cost.predictor_texts == 200
-    assert [term.term for term in first["yes"].terms][:2] == ["great", "fine"]
-    assert {term.term for term in first["no"].terms[:2]} == {"bad", "dull"}
-    assert not first["yes"].drivers, "nothing is tested: nothing can be named"
+    assert not first["yes"].terms and not first["no"].terms
+    with closing(RunReader(tmp_path / "run")) as run:
+        standings = Standings(run, alpha=0.95, k=2)
+        best = {
+            label: {run.terms[term] for term in standings.ranking(AGGREGATIONS["total"], number)[:2]}
+            for number, label in enumerate(run.labels)
+        }
+    assert best == {"yes": {"great", "fine"}, "no": {"bad", "dull"}}
 
 
 def test_it_costs_no_call() -> None:
