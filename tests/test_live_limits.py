@@ -10,15 +10,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, sleep
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 from runs import finish, make_run
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
+from anchorscope.report.guard import GRACE, MOST_CONNECTIONS, PatientProtocol
 from anchorscope.report.live import LiveRun, Trial
 from anchorscope.report.server import MOST_STREAMS, make_server
 from anchorscope.settings import preset
@@ -165,3 +168,32 @@ def wait_until(is_so: Any) -> None:
     while not is_so():
         assert monotonic() < end
         sleep(0.02)
+
+
+class Connection(PatientProtocol):
+    """A connection whose transport notes that it is closed; nothing of HTTP is in it."""
+
+    def __init__(self, others: set[PatientProtocol], since: float) -> None:
+        self.connections, self.cycle, self._since = others, None, since
+        self.transport = SimpleNamespace(is_closing=lambda: self.is_closed, close=self._note)
+        self.loop = SimpleNamespace(call_later=lambda seconds, what: None)
+        self.is_closed = False
+        others.add(self)
+
+    def _note(self) -> None:
+        self.is_closed = True
+
+
+@pytest.mark.parametrize(("n", "young_are_let_go"), [(MOST_CONNECTIONS, False), (4 * MOST_CONNECTIONS, True)])
+def test_a_request_does_not_go_with_the_crowd_that_came_with_it(
+    n: int, young_are_let_go: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there for a tenth of a second, and its bytes are not read yet; where there are too many, it goes."""
+    monkeypatch.setattr(H11Protocol, "connection_made", lambda self, transport: None)
+    others: set[PatientProtocol] = set()
+    now = monotonic()
+    young = Connection(others, since=now - GRACE / 2)
+    old = [Connection(others, since=now - 5) for _ in range(n - 1)]
+    Connection(others, since=now).connection_made(None)
+    assert all(one.is_closed for one in old)
+    assert young.is_closed == young_are_let_go

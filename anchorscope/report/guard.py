@@ -30,6 +30,11 @@ REQUEST_SECONDS = 10.0
 """How long a client may take to send a request, and each piece of its body."""
 
 MOST_CONNECTIONS = 256
+"""When there are more, those on which nothing was asked are let go. The newest are given a moment, or a request of the
+owner's would go with a crowd that came in the same instant; but not where there are four times as many."""
+
+GRACE = 0.2
+"""Seconds of that moment."""
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
@@ -148,10 +153,12 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Called by asyncio."""
         super().connection_made(transport)
+        self._since = monotonic()
         self.loop.call_later(REQUEST_SECONDS, self._let_go)
         if len(self.connections) > MOST_CONNECTIONS:
+            spared = GRACE if len(self.connections) <= 4 * MOST_CONNECTIONS else 0.0
             for other in list(self.connections):
-                if other is not self and isinstance(other, PatientProtocol):
+                if other is not self and isinstance(other, PatientProtocol) and self._since - other._since >= spared:
                     other._let_go()
 
     def _let_go(self) -> None:
