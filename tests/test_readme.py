@@ -20,7 +20,7 @@ from anchorscope.demo import reviews, train
 README = Path(__file__).parent.parent / "README.md"
 EVALUATION = README.parent / "docs" / "evaluation.md"
 SHOWN = re.compile(r"^    anchorscope (?P<command>.+)\n\n```\n(?P<block>(?:.*\n)*?)```$", re.MULTILINE)
-NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
+NUMBER = re.compile(r"(-?\d[\d,]*\.?\d*)(%?)")
 BARS = re.compile("[▏▎▍▌▋▊▉█│ ]+")
 
 
@@ -38,9 +38,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def written(text: str) -> Iterator[tuple[str, list[float]]]:
-    """Each line without its bars and numbers, and the numbers: their last digits may differ between machines."""
+    """Each line without its bars and numbers, and the numbers: their last digits may differ between machines, a tenth
+    of most and one of a percentage, so that these are told in tens."""
     for line in text.splitlines():
-        yield BARS.sub(" ", NUMBER.sub("#", line)), [float(n.replace(",", "")) for n in NUMBER.findall(line)]
+        numbers = [float(number.replace(",", "")) / (10 if percent else 1) for number, percent in NUMBER.findall(line)]
+        yield BARS.sub(" ", NUMBER.sub(r"#\2", line)), numbers
 
 
 def shown_and_printed(page: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:

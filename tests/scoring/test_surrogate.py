@@ -55,6 +55,20 @@ def test_the_weights_solve_the_ridge_regression() -> None:
         assert found == pytest.approx(expected, abs=2e-3)
 
 
+@pytest.mark.parametrize("n, n_terms", [(400, 1000), (2000, 3000)])
+def test_rounding_does_not_grow(n: int, n_terms: int) -> None:
+    """Two processors, or two versions of BLAS, differ in the fifteenth digit of a prediction; the weights may differ by
+    little more, or near-ties of a list fall otherwise from machine to machine."""
+    chances = np.random.default_rng(0)
+    held = chances.random((n, n_terms)) < 0.8 / np.arange(1, n_terms + 1) ** 0.9  # as frequent as words are
+    yes = sigmoid(held @ chances.normal(size=n_terms) / 2)
+    rows = np.stack([1 - yes, yes], axis=1)
+    other = rows * (1 + 1e-14 * chances.normal(size=rows.shape))
+    one, two = (fit(*np.nonzero(held), answers, np.arange(n) % 8, n_terms) for answers in (rows, other))
+    assert np.abs(one.weights).max() > 1
+    assert two.weights == pytest.approx(one.weights, abs=1e-9)
+
+
 def test_what_is_expected_is_the_drop_of_the_probability() -> None:
     """P = 0.9, and the term's weight is 1: 0.9 - sigmoid(logit(0.9) - 1)."""
     made = Surrogate(np.array([[[0.0, 1.0]], [[0.0, 3.0]]]), np.ones(1))
