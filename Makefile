@@ -85,12 +85,18 @@ lock: $(TOOLS)/uv
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url $(NOT_LOCKED:%=--no-emit-package %) > $(TOOLS)/../test.lock
 	{ grep '^#' $(LOCK); cat $(TOOLS)/../test.lock; } > $(TOOLS)/../whole.lock && mv $(TOOLS)/../whole.lock $(LOCK)
 
-# Every version that the tests run on, and every floor of pyproject.toml, against the advisories; needs the network.
+# Every version that the tests run on, and every floor of pyproject.toml, against the advisories; needs the
+# network, or ADVISORIES=FOLDER: a clone of pypa/advisory-database.
 audit: $(TOOLS)/pip-audit $(TOOLS)/uv
-	$(TOOLS)/pip-audit --strict --disable-pip --require-hashes -r $(LOCK)
 	$(TOOLS)/uv pip compile -q pyproject.toml --extra test --resolution lowest-direct --python-version $(LOCKED_FOR) \
 	  --no-header --no-annotate --no-emit-index-url -o .venv-tools/floors.txt
+ifdef ADVISORIES
+	$(TOOLS)/pip install -q packaging pyyaml
+	$(TOOLS)/python -m reliability.advisories $(ADVISORIES) $(LOCK) .venv-tools/floors.txt
+else
+	$(TOOLS)/pip-audit --strict --disable-pip --require-hashes -r $(LOCK)
 	$(TOOLS)/pip-audit --strict --disable-pip --no-deps -r .venv-tools/floors.txt
+endif
 
 $(TOOLS)/%:
 	test -x $(TOOLS)/python || $(PYTHON) -m venv .venv-tools

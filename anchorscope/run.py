@@ -119,6 +119,14 @@ class Run:
         self._segmenters = check_scripts(self._chosen, settings)
         self._choosing = Cost(seconds=monotonic() - start + self._predictor.probed_seconds)
 
+    def _leave(self, journal: Journal) -> None:
+        """Remove what bad input has begun, and let go of a folder that was refused; what was found stays."""
+        with suppress(AnchorscopeError):  # a journal whose file a model has closed cannot be asked: it stays as it is
+            if journal.is_new and not journal.holds_predictions():
+                journal.discard()
+            elif not journal.is_new and self._last is None:
+                journal.withdraw()
+
     def snapshots(self) -> Generator[Snapshot, None, None]:
         """Compute, and yield what is known after each round; in a folder, the result is written at the end.
 
@@ -130,10 +138,8 @@ class Run:
                 self._last = snapshot
                 yield snapshot
         except AnchorscopeError:
-            if journal and journal.is_new and not journal.holds_predictions():
-                journal.discard()
-            elif journal and not journal.is_new and self._last is None:
-                journal.withdraw()
+            if journal:
+                self._leave(journal)
             raise
         except (GeneratorExit, KeyboardInterrupt):
             self._keep_result()

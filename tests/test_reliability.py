@@ -35,7 +35,7 @@ from anchorscope.run import Run, is_finished
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor
 from anchorscope.text.read import read_texts
-from reliability import fuzz, hostile_folders, page, poison, same, signals, soak
+from reliability import advisories, fuzz, hostile_folders, page, poison, same, signals, soak
 from reliability.models import FOLDER
 from reliability.parsers import Parsers
 from reliability.tables import ROOT, Study
@@ -54,6 +54,25 @@ def test_a_turn_of_the_soak_comes_to_one_result(preset: str, tmp_path: Path, mon
     texts = (work.folder / "reviews.csv").read_text(encoding="utf-8").splitlines()[1:]
     results = soak.in_this_process(texts, tmp_path / "mine", preset, turn=1)
     assert len(results) == 3 and len({soak.outcome(result) for result in results}) == 1
+
+
+def test_a_known_hole_is_found_and_what_is_mended_or_withdrawn_is_not(tmp_path: Path) -> None:
+    events = [{"introduced": "0"}, {"fixed": "1.2"}, {"introduced": "2.0"}, {"last_affected": "2.1"}]
+    affected = {
+        "package": {"ecosystem": "PyPI", "name": "Lib_One"},
+        "ranges": [{"type": "ECOSYSTEM", "events": events}],
+    }
+    listed = {"package": {"ecosystem": "PyPI", "name": "other"}, "versions": ["3.0"]}
+    advisory = {"id": "HOLE-1", "affected": [affected, listed]}
+    (tmp_path / "one.json").write_text(json.dumps(advisory))
+    (tmp_path / "two.yaml").write_text(json.dumps({**advisory, "id": "HOLE-2", "withdrawn": "2024-01-01"}))
+    versions = advisories.pinned(
+        "lib-one==1.1 \\\n  --hash=x\nlib.one==1.2\nLib-One==2.1\nlib-one==2.2\nother==3.0\nother==3.1\n"
+    )
+    found = [
+        (hole.package, hole.version, hole.number) for hole in advisories.holes(versions, [*advisories.read(tmp_path)])
+    ]
+    assert found == [("lib-one", "1.1", "HOLE-1"), ("lib-one", "2.1", "HOLE-1"), ("other", "3.0", "HOLE-1")]
 
 
 def test_a_leak_is_told_from_memory_that_jumps() -> None:

@@ -196,7 +196,9 @@ def load(folder: Path, auto_class: str, kind: str) -> tuple[Any, Any, list[str]]
             model, loading = getattr(transformers, auto_class).from_pretrained(
                 folder, use_safetensors=True, output_loading_info=True, **safely
             )
-    except Exception as error:  # whatever a broken folder provokes inside transformers
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a broken folder provokes; a panic of Rust is no Exception
         raise ModelFileError(f"The folder {str(folder)!r} cannot be read as a {kind} ({brief(error)}).") from error
     if not _has_vocabulary(folder, tokenizer):
         raise ModelFileError(

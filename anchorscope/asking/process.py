@@ -6,7 +6,10 @@
     the standard streams     a model that closes them, or puts others in their place, would leave us without a voice;
                              what we open next would get the number of a closed one, and messages would be written to it
     the path of modules      a model that takes folders away would leave us without what we load later
+    Python's own names       a model that gives len or open another meaning would have our code mean something else
     limits of Python's       a lower recursion limit, warnings that are errors, an alarm: our code would fail
+    files that we have open  a model that closes them ends the run: a file of its own may have their numbers by now, and
+                             what we write would go there
     the process itself       a model that forks and returns in the child would have the child write our files: the child
                              ends there, and what it had to say is lost with it
 
@@ -20,6 +23,7 @@ True
 
 from __future__ import annotations
 
+import builtins
 import logging
 import os
 import signal
@@ -35,10 +39,13 @@ from typing import Any
 import numpy as np
 
 from anchorscope.asking.answers import brief
-from anchorscope.errors import ModelFailedError
+from anchorscope.errors import ModelError, ModelFailedError
 from anchorscope.files import umask
 
 log = logging.getLogger(__name__)
+
+OWN_NAMES = vars(builtins)
+"""What Python's own names mean. They are put back first, by none of them; a model may add to them."""
 
 CHILD_STATUS = 70
 """The exit status of a process that a model forked and let go on as if it were ours."""
@@ -55,12 +62,16 @@ def process_as_it_was(model: str) -> Iterator[None]:
 def _state_as_it_was(model: str) -> Iterator[None]:
     """Put back all but the streams; the child of a fork ends here."""
     number = os.getpid()
+    names = OWN_NAMES.copy()
     before = [look() for _, look, _ in KEPT]
     try:
         yield
     finally:
         if os.getpid() != number:
             os._exit(CHILD_STATUS)
+        if [name for name, meaning in names.items() if OWN_NAMES.get(name) is not meaning]:
+            OWN_NAMES.update(names)
+            log.info("%s changed what Python's own names mean; that is put back.", model)
         for (what, _, put_back), value in zip(KEPT, before):
             if put_back(value):
                 log.info("%s changed %s; that is put back.", model, what)
@@ -68,20 +79,30 @@ def _state_as_it_was(model: str) -> Iterator[None]:
 
 @contextmanager
 def _streams_as_they_were(model: str) -> Iterator[None]:
-    """Put back the standard streams, and open again what was closed of their files."""
+    """Put back the standard streams, and open again what was closed of their files; an error where more was closed.
+
+    The copies from which they are opened again are files that a model knows nothing of, and stand for all of ours.
+    """
     streams = {name: getattr(sys, name) for name in ("stdout", "stderr")}
     copies = {number: copy for number in range(3) if (copy := _copy_of(number)) is not None}
+    files = {copy: _file(copy) for copy in copies.values()}
     try:
         yield
     finally:
-        for number, copy in copies.items():
-            if not _is_open(number):
+        kept = {number: copy for number, copy in copies.items() if _file(copy) == files[copy]}
+        for number, copy in kept.items():
+            if _file(number) is None:
                 os.dup2(copy, number)
             os.close(copy)
         for name, stream in streams.items():
             if getattr(sys, name) is not stream:
                 setattr(sys, name, stream)
                 log.info("%s changed sys.%s; that is put back.", model, name)
+        if len(kept) < len(copies):
+            raise ModelError(
+                f"{model} closed files of this process that are not its own (os.closerange?); have it close what it "
+                "opened, or serve it from a process of its own, behind HTTP."
+            )
 
 
 def _copy_of(number: int) -> int | None:
@@ -91,12 +112,13 @@ def _copy_of(number: int) -> int | None:
         return None
 
 
-def _is_open(number: int) -> bool:
+def _file(number: int) -> tuple[int, int] | None:
+    """Which file has a number; None if it is closed."""
     try:
-        os.fstat(number)
+        found = os.fstat(number)
     except OSError:
-        return False
-    return True
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _put_back_errors(before: Any) -> bool:

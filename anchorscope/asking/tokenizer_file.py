@@ -87,15 +87,23 @@ def _growth_of_replace(pattern: Any, n_written: int) -> int:
 
 
 def _check_tables(steps: Sequence[Mapping[str, Any]]) -> None:
-    """One table at most, with short strings: behind the size of its tree and the tree, each ends with a zero."""
-    tables = [table for step in steps if (table := step.get("precompiled_charsmap"))]
+    """One table at most, which is whole and has short strings."""
+    tables = [table for step in steps if isinstance(table := step.get("precompiled_charsmap"), str)]
     if len(tables) > 1:
         raise ValueError("it has more than one precompiled table")
     for table in tables:
-        data = b64decode(table) if isinstance(table, str) else b""
-        strings = data[4 + int.from_bytes(data[:4], "little") :].split(b"\0")
-        if max(map(len, strings)) > LONGEST_STRING:
-            raise ValueError(f"its precompiled table holds a string of more than {LONGEST_STRING} bytes")
+        _check_table(b64decode(table))
+
+
+def _check_table(data: bytes) -> None:
+    """The size of a tree, the tree in units of four bytes, and strings, each of which ends with a zero."""
+    begin = 4 + int.from_bytes(data[:4], "little")
+    if begin % 4 or not 4 < begin <= len(data):
+        raise ValueError("its precompiled table is not whole")
+    strings = data[begin:]
+    strings.decode("utf-8")
+    if max(map(len, strings.split(b"\0"))) > LONGEST_STRING:
+        raise ValueError(f"its precompiled table holds a string of more than {LONGEST_STRING} bytes")
 
 
 def _n_bytes(value: Any) -> int:

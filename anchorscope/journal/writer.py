@@ -67,7 +67,8 @@ class Journal:
     def close(self) -> None:
         """Close the file and let the next writer in."""
         self._db.close()  # what a full disk leaves in the write-ahead log is read from there
-        self._lock.release()
+        with suppress(OSError):  # a model has closed it: whoever has no file has no lock
+            self._lock.release()
 
     def discard(self) -> None:
         """Remove the journal, its lock and the folders that were made for them: bad input leaves nothing behind."""

@@ -184,9 +184,9 @@ class OnnxPredictor:
             written = self._read(TOKENIZER)
             check_growth(written)
             tokenizer = tokenizers.Tokenizer.from_str(written.decode("utf-8"))
-        except ModelFileError:
+        except (ModelFileError, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:  # a panic of Rust is no Exception
             raise ModelFileError(f"{TOKENIZER} beside {self._file.name!r} cannot be read ({brief(error)}).") from error
         n_special = tokenizer.num_special_tokens_to_add(False)
         if self._longest <= n_special:

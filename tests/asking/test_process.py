@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import inspect
 import logging
 import os
@@ -38,8 +39,9 @@ class Meddling(WeightPredictor):
         self.fingerprint = known.fingerprint
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
+        rows = super().predict(texts)
         self.meddle()
-        return super().predict(texts)
+        return rows
 
 
 @pytest.mark.parametrize(
@@ -50,8 +52,11 @@ class Meddling(WeightPredictor):
         lambda: os.umask(0),
         lambda: sys.path.clear(),
         lambda: sys.setrecursionlimit(len(inspect.stack()) + 30),
+        lambda: vars(builtins).update(len=lambda _: 0, sorted=None, open=None),
+        lambda: vars(builtins).update(zip=None, getattr=None, isinstance=lambda *_: True),
+        lambda: vars(builtins).pop("sum", None),
     ],
-    ids=["numpy's errors", "the folder", "the umask", "the path", "the recursion limit"],
+    ids=["numpy's errors", "the folder", "the umask", "the path", "the recursion limit", "len", "zip", "sum"],
 )
 def test_a_run_is_the_same(meddle: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder of the run is named from where the command was given."""
@@ -79,6 +84,7 @@ def take_streams() -> None:
         (lambda: sys.path.clear(), ["changed the path of modules"]),
         (lambda: signal.setitimer(signal.ITIMER_REAL, 60.0), ["changed the alarm"]),
         (lambda: sys.setrecursionlimit(len(inspect.stack()) + 30), ["changed the recursion limit"]),
+        (lambda: setattr(builtins, "len", None), ["changed what Python's own names mean"]),
     ],
 )
 def test_the_message_names_the_model(meddle: Any, told: list[str], caplog: pytest.LogCaptureFixture) -> None:
@@ -129,7 +135,9 @@ MUTES = (
 
 def command_with(tmp_path: Path, code: str, *explained: str) -> subprocess.CompletedProcess[str]:
     """What the command does with a model in a module."""
-    (tmp_path / "mutes.py").write_text(f"import os, sys, threading, time\nCALLS = []\ndef model(texts):\n    {code}\n")
+    (tmp_path / "mutes.py").write_text(
+        f"import atexit, os, sys, threading, time\nCALLS, HELD = [], []\ndef model(texts):\n    {code}\n"
+    )
     what = explained or ("--document", "a great film")
     command = [sys.executable, "-m", "anchorscope", "explain", *what, "--labels", "no,yes"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
@@ -160,6 +168,27 @@ def test_and_the_place_for_what_is_found(meddle: str, tmp_path: Path) -> None:
     (tmp_path / "docs.csv").write_text("text\n" + "a great film\na bad film\n" * 3)
     done = command_with(tmp_path, code, "docs.csv", "--round-size", "2")
     assert done.returncode == 0 and "no · 6 documents" in done.stdout and "Done in" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("more", ["", "; HELD.extend(open(__file__) for _ in range(200))"], ids=["closed", "and taken"])
+def test_a_model_that_closes_our_files_ends_the_run_and_nothing_is_lost(more: str, tmp_path: Path) -> None:
+    """The model does it when it is asked for the third time; once it does so no more, the run goes on."""
+    (tmp_path / "docs.csv").write_text("text\n" + "a great film\na bad film\n" * 3)
+    closing = f"if len(CALLS) == 3 and not os.path.exists('mended'):\n        os.closerange(3, 512){more}"
+    code = f"CALLS.append(0)\n    {closing}\n    return [[0.5, 0.5]] * len(texts)"
+    started = ("docs.csv", "--round-size", "2", "--out", "run")
+    done = command_with(tmp_path, code, *started, "-q")
+    assert done.returncode and "closed files of this process that are not its own" in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    (tmp_path / "mended").touch()
+    done = command_with(tmp_path, code, *started, "--resume")
+    assert done.returncode == 0 and "no · 6 documents" in done.stdout, done.stderr
+
+
+def test_last_words_without_end_keep_nobody_waiting(tmp_path: Path) -> None:
+    done = command_with(tmp_path, "atexit.register(time.sleep, 1000)\n    return [[0.5, 0.5]] * len(texts)")
+    assert done.returncode == 0 and "film" in done.stdout
+    assert "at the end that takes long, which nobody waits for" in done.stderr
 
 
 def test_a_thread_that_a_model_leaves_behind_keeps_nobody_waiting(tmp_path: Path) -> None:

@@ -26,9 +26,18 @@ def table(*strings: str) -> dict[str, Any]:
     return {"type": "Precompiled", "precompiled_charsmap": b64encode(data).decode()}
 
 
+def raw_table(data: bytes) -> dict[str, Any]:
+    return {"normalizer": {"type": "Precompiled", "precompiled_charsmap": b64encode(data).decode()}}
+
+
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
 DOUBLE = replace({"String": "a"}, "aa", type="Replace")
 BOMBS: dict[str, tuple[dict[str, Any], str]] = {
+    "an empty table": (raw_table(b""), "is not whole"),
+    "a table without a tree": (raw_table(bytes(4)), "is not whole"),
+    "a table that ends in its tree": (raw_table(bytes([8, 0, 0, 0, 0, 0, 0, 0])), "is not whole"),
+    "a table with half a unit": (raw_table(bytes([3, 0, 0, 0, 0, 0, 0, 0])), "is not whole"),
+    "a table of no text": (raw_table(bytes([4, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0])), "utf-8"),
     "a long content": ({"normalizer": replace({"String": "a"}, "b" * 10**6, type="Replace")}, "1,000,000 times"),
     "an empty pattern": ({"normalizer": replace({"String": ""}, "b" * 40, type="Replace")}, "41 times"),
     "an expression": ({"normalizer": replace({"Regex": "x*"}, "b" * 40, type="Replace")}, "41 times"),
