@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -91,10 +92,13 @@ def make_model_files(folder: Path) -> None:
     _write(folder, "doubling_onnx/model.onnx", doubling_onnx(40))
     _write(folder, "doubling_onnx/tokenizer.json", b"{}")
     step = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
-    growing = json.dumps({"normalizer": {"type": "Sequence", "normalizers": [step] * 40}}).encode()
-    for name, files in (("growing_hf", {"config.json": b"{}", "model.safetensors": weights}), ("growing_onnx", {})):
-        for file, data in {"model.onnx": doubling_onnx(1), **files, "tokenizer.json": growing}.items():
-            _write(folder, f"{name}/{file}", data)
+    table = {"type": "Precompiled", "precompiled_charsmap": b64encode(b"\xff\0\0\0abcd").decode()}
+    normalizers = {"growing": {"type": "Sequence", "normalizers": [step] * 40}, "torn": table}
+    for begin, normalizer in normalizers.items():
+        tokenizer = json.dumps({"version": "1.0", "model": {"type": "Unigram", "vocab": []}, "normalizer": normalizer})
+        for end, files in (("hf", {"config.json": b"{}", "model.safetensors": weights}), ("onnx", {})):
+            for file, data in {"model.onnx": doubling_onnx(1), **files, "tokenizer.json": tokenizer.encode()}.items():
+                _write(folder, f"{begin}_{end}/{file}", data)
     with zipfile.ZipFile(folder / "bomb.skops", "w") as archive:
         archive.writestr("schema.json", "{}")
         archive.infolist()[0].file_size = 5 << 30  # as the directory says
@@ -299,7 +303,7 @@ def of_models() -> dict[str, Case]:
     for name in ("cannot_travel", "long_farewell"):
         travel = [*start, "--model", f"reliability.bad_models:{name}", "--workers", "2"]
         found[f"{name} to workers"] = Case(travel, alone=True)
-    for name in ("closes_streams", "leaves_a_thread"):
+    for name in ("closes_streams", "closes_files", "renames_the_world", "leaves_a_thread", "takes_leave"):
         found[name] = Case([*start, "--model", f"reliability.bad_models:{name}", "--labels", "no,yes"], alone=True)
     paths = (
         "missing.skops",
@@ -317,6 +321,8 @@ def of_models() -> dict[str, Case]:
         "doubling_onnx/model.onnx",
         "growing_onnx/model.onnx",
         "growing_hf",
+        "torn_onnx/model.onnx",
+        "torn_hf",
         "layers_hf",
         "labels_hf",
         "other_hf",

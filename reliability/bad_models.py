@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import builtins
 import os
 import sys
 import time
@@ -130,6 +132,24 @@ def closes_streams(texts: list[str]) -> Any:
     sys.__stderr__.detach()  # type: ignore[union-attr]
     os.closerange(0, 3)
     sys.path.clear()
+    return [[3.0, -2.0]] * len(texts)
+
+
+def closes_files(texts: list[str]) -> Any:
+    """A model that closes every file of the process."""
+    os.closerange(3, 512)
+    return keywords(texts)
+
+
+def renames_the_world(texts: list[str]) -> Any:
+    """A model that gives Python's own names another meaning, and then answers logits."""
+    vars(builtins).update(len=lambda _: 0, open=None, isinstance=None, sorted=None, str=None)
+    return [[3.0, -2.0]] * texts.__len__()
+
+
+def takes_leave(texts: list[str]) -> Any:
+    """A model that has much to do when the process ends, and then answers logits."""
+    atexit.register(time.sleep, 3600)
     return [[3.0, -2.0]] * len(texts)
 
 

@@ -1,6 +1,7 @@
 """A server of HTTP that says what it likes: raw bytes on real connections, from threads of this process.
 
-It answers well, as MLflow or TorchServe do, until it is told otherwise; what it was sent it remembers.
+It answers well, as MLflow or TorchServe do, until it is told otherwise; what it was sent it remembers. It can speak
+TLS, with a certificate that is right or not, and be a proxy: one that passes nothing on, and is the server itself.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import ssl
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +21,8 @@ from typing import Any
 from reliability.models import keywords
 
 LABELS = ("no", "yes")
+HELLO = b"\x16\x03"
+"""How TLS begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,20 @@ def answer(said: Any, status: str = "200 OK", **headers: str) -> bytes:
 
 @dataclass
 class HostileServer:
-    """Serves ``respond`` from request number ``begins`` on, and right answers before."""
+    """Serves ``respond`` from connection number ``begins`` on, and right answers before.
+
+    With ``right`` it speaks TLS: with this certificate before, with ``shown`` from then on, and where there is none, it
+    responds to the greeting of TLS itself. A proxy is asked for a tunnel first; ``refuse`` is what it says to that.
+    """
 
     respond: Respond = well
     begins: int = 0
+    right: ssl.SSLContext | None = None
+    shown: ssl.SSLContext | None = None
+    refuse: Respond | None = None
     requests: list[Request] = field(default_factory=list)
+    tunnels: list[Request] = field(default_factory=list)
+    n_connections: int = 0
     _lock: Any = field(default_factory=Lock)
 
     def __enter__(self) -> HostileServer:
@@ -91,18 +104,49 @@ class HostileServer:
     @property
     def url(self) -> str:
         """Its address."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/predict"
+        return f"http{'s' if self.right else ''}://{self.at}/predict"
+
+    @property
+    def at(self) -> str:
+        """Its host and port."""
+        return f"127.0.0.1:{self._server.server_address[1]}"
+
+    def mend(self) -> None:
+        """Be right from now on."""
+        self.respond, self.shown, self.refuse = well, self.right, None
 
     def _answer(self, connection: socket.socket) -> None:
         """One request and its answer; then the connection is closed."""
+        with self._lock:
+            self.n_connections += 1
+            is_hostile = self.n_connections > self.begins
+        if self.right and connection.recv(len(HELLO), socket.MSG_PEEK) != HELLO:
+            self._open_tunnel(connection, is_hostile)
+        if self.right and (context := self.shown if is_hostile else self.right):
+            connection = context.wrap_socket(connection, server_side=True)
+        with connection:
+            request = _read(connection)
+            if request is None:
+                return
+            self.requests.append(request)
+            for piece in (self.respond if is_hostile else well)(request):
+                connection.sendall(piece)
+
+    def _open_tunnel(self, connection: socket.socket, is_hostile: bool) -> None:
+        """What a proxy says to who wants to speak through it with another server."""
         request = _read(connection)
         if request is None:
-            return
-        with self._lock:
-            self.requests.append(request)
-            number = len(self.requests)
-        for piece in (self.respond if number > self.begins else well)(request):
+            raise OSError("no request")
+        self.tunnels.append(request)
+        refuse = self.refuse if is_hostile else None
+        for piece in (refuse or _opened)(request):
             connection.sendall(piece)
+        if refuse:
+            raise OSError("no tunnel")
+
+
+def _opened(_: Request) -> list[bytes]:
+    return [b"HTTP/1.1 200 Go\r\n\r\n"]
 
 
 def _read(connection: socket.socket) -> Request | None:
@@ -112,6 +156,8 @@ def _read(connection: socket.socket) -> Request | None:
         if not piece:
             return None
         data += piece
+        if data.startswith(HELLO):
+            return Request(data, b"")
     head, _, body = data.partition(b"\r\n\r\n")
     told = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
     while told and len(body) < int(told[1]):

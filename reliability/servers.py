@@ -9,6 +9,9 @@ schemas, numbers that are none, errors that repeat the key, waits of years. It d
     later    in the middle of a run, after right answers   status 1; the same command with --resume, and a server that
                                                            is right again, gives the result of a run without fault
 
+Servers behind TLS show certificates that are right or not, or speak something else; proxies that the environment names
+stand before a server that is plain, or behind TLS. A server whose certificate is not right is sent nothing.
+
 The command runs in a process of its own. Its time and its memory are bounded, it says one printable line, and the key
 is in nothing that it prints or writes, nor is it sent to another host. What is odd and harmless (a cookie) is taken.
 """
@@ -32,6 +35,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+from reliability.certificates import certificates
 from reliability.hostile_server import HostileServer, Request, Respond, answer, well
 from reliability.tables import ROOT, Study, options
 from reliability.work import found
@@ -41,6 +45,9 @@ LONGEST = 30.0
 """Seconds that a command may take: its start, and two tries of two seconds each for every way of asking again."""
 
 SHOWN = "the key is there"
+TOLD = "the key was told to who should not know it"
+FAR = "model.invalid"
+"""A host that only a proxy can reach."""
 
 MOST_MEMORY = 400
 """Megabytes beside what a run with a server that is right takes."""
@@ -119,10 +126,22 @@ def with_bill(request: Request) -> Iterable[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a server does, and whether the command takes it: then the result is the right one."""
+    """What a server does, how it is reached, and whether the command takes it: then the result is the right one.
 
-    respond: Respond
+    A server behind TLS shows the ``certificate`` of that name, or none, and a proxy before it may ``refuse`` to help.
+    """
+
+    respond: Respond = well
     is_taken: bool = False
+    is_secure: bool = False
+    is_proxied: bool = False
+    certificate: str = ""
+    refuse: Respond | None = None
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it may be told the key."""
+        return not self.is_secure or self.certificate == "right"
 
 
 SPACES = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
@@ -187,7 +206,7 @@ def kinds(elsewhere: str) -> dict[str, Kind]:
         "a length that is none": lambda request: [HEAD + b"Content-Length: -5\r\n\r\n" + _rows(request)],
         "two lengths": lambda request: [HEAD + b"Content-Length: 5\r\nContent-Length: 9\r\n\r\n" + _rows(request)],
         "a chunk of no size": lambda _: [CHUNKED + b"zz\r\nabc\r\n"],
-        "a connection that drops": lambda _: [],
+        "a connection that drops": _drops,
         "no HTTP": lambda _: [ESCAPES.encode() + b"\r\n\r\n"],
         "escapes in the reason": said(ESCAPES.encode(), "400 \x1b]0;owned\x07"),
         "400": said({"error": ESCAPES}, "400 No"),
@@ -216,7 +235,57 @@ def kinds(elsewhere: str) -> dict[str, Kind]:
     return {
         **{name: Kind(respond) for name, respond in refused.items()},
         **{name: Kind(respond, is_taken=True) for name, respond in taken.items()},
+        **{f"TLS: {name}": kind for name, kind in secure_kinds().items()},
+        **{f"a proxy: {name}": kind for name, kind in proxy_kinds(elsewhere).items()},
     }
+
+
+def secure_kinds() -> dict[str, Kind]:
+    """Servers at an address with https."""
+    wrong = ("of its own", "of another host", "that has ended", "that has not begun", "of an old TLS")
+    spoken: dict[str, Respond] = {
+        "none, but HTTP": said({"error": "plain HTTP"}, "400 No"),
+        "none, but silence": without_end(b"", b"", 0.1),
+        "none, but an alert": lambda _: [b"\x15\x03\x03\x00\x02\x02\x28"],
+        "none, but escapes": lambda _: [ESCAPES.encode()],
+        "none, but an end": lambda _: [],
+        "a greeting without end": without_end(b"\x16\x03\x03\x40\x00\x02\x00\xff\xff", b"\0", 0.01),
+        "records without end": without_end(b"", b"\x16\x03\x03\x40\x00" + b"\0" * 16384),
+    }
+    right = {"cut off and closed": cut_and_closed, "401": repeating_key("401 Who"), "a connection that drops": _drops}
+    return {
+        **{f"a certificate {name}": Kind(is_secure=True, certificate=name) for name in wrong},
+        **{name: Kind(respond, is_secure=True) for name, respond in spoken.items()},
+        **{name: Kind(respond, is_secure=True, certificate="right") for name, respond in right.items()},
+        "a right answer": Kind(is_taken=True, is_secure=True, certificate="right"),
+    }
+
+
+def proxy_kinds(elsewhere: str) -> dict[str, Kind]:
+    """Proxies that the environment names, before a server with http and before one with https."""
+    spoken: dict[str, Respond] = {
+        "407": said({"error": ESCAPES}, "407 Who", Proxy_Authenticate="Basic"),
+        "502": said(ESCAPES.encode(), "502 No"),
+        "a redirect elsewhere": said(b"", "307 There", Location=elsewhere),
+        "silence": without_end(b"", b"", 0.1),
+        "no HTTP": lambda _: [ESCAPES.encode() + b"\r\n\r\n"],
+        "headers without end": without_end(HEAD, b"X-Header: aaaaaaaaaaaaaaaa\r\n", 0.001),
+        "a connection that drops": _drops,
+    }
+    through = {"is_secure": True, "is_proxied": True}
+    return {
+        **{name: Kind(respond, is_proxied=True) for name, respond in spoken.items()},
+        **{f"{name}, of a tunnel": Kind(refuse=respond, **through) for name, respond in spoken.items()},
+        "a certificate of its own": Kind(certificate="of its own", **through),
+        "a tunnel to silence": Kind(without_end(b"", b"", 0.1), **through),
+        "a tunnel to HTTP": Kind(said({"error": "plain HTTP"}, "400 No"), **through),
+        "a right answer": Kind(is_taken=True, is_proxied=True),
+        "a right answer through a tunnel": Kind(is_taken=True, certificate="right", **through),
+    }
+
+
+def _drops(_: Request) -> Iterable[bytes]:
+    return []
 
 
 def _rows(request: Request) -> bytes:
@@ -259,13 +328,13 @@ def main() -> int:
         ask_all(study, Path(scratch), elsewhere.url, ["first"] if given.quick else [*FORM], given.processes)
         n_elsewhere = len(elsewhere.requests)
     n_good = sum(row["as_promised"] for row in study.rows)
-    n_shown = sum(SHOWN in row.get("faults", ()) for row in study.rows)
+    n_shown, n_told = (sum(fault in row.get("faults", ()) for row in study.rows) for fault in (SHOWN, TOLD))
     slowest, most = (max(row[name] for row in study.rows) for name in ("seconds", "memory"))
     return study.end(
         reached=n_good == len(study.rows) and not n_elsewhere,
         found=f"{n_good} of {len(study.rows)} as promised, the slowest in {slowest:.1f} s, the largest with "
         f"{most:.0f} MB more than a right one; the key was shown or written {n_shown} times, and sent elsewhere "
-        f"{n_elsewhere} times",
+        f"{n_elsewhere + n_told} times",
     )
 
 
@@ -287,7 +356,7 @@ def write_documents(folder: Path) -> None:
 def peaceful(folder: Path) -> Peace:
     """What a run gives when nothing is wrong."""
     with HostileServer() as server:
-        done = explain(folder, server, "first", folder / "peace")
+        done = explain(folder, server, Kind(), "first", folder / "peace")
         assert done.status == 0, done.said
         return Peace(result_of(folder / "peace"), len(server.requests), done.memory)
 
@@ -298,11 +367,18 @@ def result_of(run: Path) -> str:
     return json.dumps([values[name] for name in ("labels", "documents", "finished", "settled")])
 
 
-def explain(folder: Path, server: HostileServer, moment: str, run: Path, *more: str) -> Done:
+def explain(folder: Path, server: HostileServer, kind: Kind, moment: str, run: Path, *more: str) -> Done:
     """The command, in a process of its own."""
-    model = ("--model", server.url, *FORM[moment], "--out", str(run))
+    scheme = "https" if kind.is_secure else "http"
+    at = FAR if kind.is_proxied else server.at
+    model = ("--model", f"{scheme}://{at}/predict", *FORM[moment], "--out", str(run))
     command = [sys.executable, "-m", "anchorscope.cli", "explain", str(folder / "docs.csv"), *model, *RUN, *more]
-    environment = {**os.environ, "ANCHORSCOPE_KEY": KEY, "ANCHORSCOPE_CACHE": "off", "PYTHONPATH": str(ROOT)}
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    environment |= {"ANCHORSCOPE_KEY": KEY, "ANCHORSCOPE_CACHE": "off", "PYTHONPATH": str(ROOT)}
+    if kind.is_secure:
+        environment["SSL_CERT_FILE"] = str(certificates().authority)
+    if kind.is_proxied:
+        environment[f"{scheme.upper()}_PROXY"] = f"http://{server.at}"
     begun = monotonic()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=errors)
@@ -333,16 +409,19 @@ def judged(folder: Path, peace: Peace, kind: Kind, moment: str) -> dict[str, Any
     """What a server's answers lead to, and whether that is as promised; where it is not, why not."""
     run = Path(tempfile.mkdtemp(prefix="run-", dir=folder)) / "run"
     begins = peace.n_requests * 2 // 3 if moment == "later" else 0
-    with HostileServer(kind.respond, begins) as server:
-        done = explain(folder, server, moment, run)
+    with serving(kind, begins) as server:
+        done = explain(folder, server, kind, moment, run)
         faults = _faults(done, kind, moment, peace)
+        told = server.tunnels + ([] if kind.is_trusted else server.requests[begins:])
+        if any(KEY.encode() in request.head + request.body for request in told):
+            faults.append(TOLD)
         if any(b"cookie:" in request.head.lower() for request in server.requests):
             faults.append("a cookie was sent back")
         if moment != "later" and not kind.is_taken and run.exists():
             faults.append("a folder was left")
         if moment == "later" and not faults:
-            server.respond = well
-            again = explain(folder, server, moment, run, "--resume")
+            server.mend()
+            again = explain(folder, server, kind, moment, run, "--resume")
             if again.status or result_of(run) != peace.result:
                 faults.append(f"resumed to something else: {again.said[-200:]}")
     if _holds_key(done.printed.encode() + done.said.encode()) or any(_holds_key(data) for data in _files(run.parent)):
@@ -355,6 +434,14 @@ def judged(folder: Path, peace: Peace, kind: Kind, moment: str) -> dict[str, Any
         "said": done.said[-300:].strip(),
         **({"faults": faults} if faults else {}),
     }
+
+
+def serving(kind: Kind, begins: int) -> HostileServer:
+    """The server of a kind, which is one from connection number ``begins`` on."""
+    if not kind.is_secure:
+        return HostileServer(kind.respond, begins)
+    shown = certificates().contexts
+    return HostileServer(kind.respond, begins, shown["right"], shown.get(kind.certificate), kind.refuse)
 
 
 def _faults(done: Done, kind: Kind, moment: str, peace: Peace) -> list[str]:

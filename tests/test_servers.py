@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reliability import servers
+from reliability.certificates import certificates
 from reliability.hostile_server import HostileServer, Request, answer, well
 from reliability.servers import KEY, Done, Kind, Peace
 
@@ -35,6 +36,9 @@ def elsewhere() -> Iterator[HostileServer]:
 KINDS = (
     *("a body without end, as fast as it goes", "a gzip bomb", "a redirect elsewhere", "a name twice", "cut off"),
     *("a megabyte of backslashes", "401, the key in escapes", "429, Retry-After 10^9", "no HTTP", "a cookie"),
+    *("TLS: a certificate of its own", "TLS: a certificate of another host", "TLS: none, but HTTP"),
+    *("TLS: a right answer", "a proxy: a right answer", "a proxy: a certificate of its own"),
+    *("a proxy: a right answer through a tunnel", "a proxy: a connection that drops, of a tunnel"),
 )
 
 
@@ -47,6 +51,12 @@ def test_a_hostile_server_gets_one_sentence(kind: str, place: Path, peace: Peace
 def test_a_run_that_a_server_ends_goes_on(place: Path, peace: Peace) -> None:
     found = servers.judged(place, peace, servers.kinds("")["another schema"], "later")
     assert found["as_promised"] and found["status"] == 1, found
+
+
+@pytest.mark.parametrize("kind", ["a proxy: 407", "a proxy: 407, of a tunnel"])
+def test_a_proxy_that_wants_a_password_is_named(kind: str, place: Path, peace: Peace) -> None:
+    found = servers.judged(place, peace, servers.kinds("")[kind], "first")
+    assert found["as_promised"] and "http://user:password@host:port" in found["said"], found
 
 
 # --- the study itself ---
@@ -71,6 +81,13 @@ def test_it_sees_a_key_that_is_written_down(place: Path, peace: Peace) -> None:
 
     found = servers.judged(place, peace, Kind(respond, is_taken=True), "labels")
     assert found["faults"] == ["the key is there"]
+
+
+def test_it_sees_a_key_that_is_told(place: Path, peace: Peace) -> None:
+    """A server whose certificate is right, if the study did not know it."""
+    certificates().contexts["mine"] = certificates().contexts["right"]
+    kind = Kind(is_taken=True, is_secure=True, certificate="mine")
+    assert servers.judged(place, peace, kind, "first")["faults"] == ["the key was told to who should not know it"]
 
 
 GOOD = Done(2, "", "anchorscope: error: It is so; do that.\n", 1.0, 100.0)

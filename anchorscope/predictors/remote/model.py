@@ -25,7 +25,14 @@ from anchorscope.predictors.remote.connection import Answer, Connection, Unreada
 from anchorscope.predictors.remote.forms import Form, make_form
 from anchorscope.predictors.remote.key import Key
 from anchorscope.predictors.remote.options import RemoteOptions
-from anchorscope.predictors.remote.refusals import QUOTED, RemoteFailure, TooLarge, checked_answer, other_schema
+from anchorscope.predictors.remote.refusals import (
+    QUOTED,
+    RemoteFailure,
+    TooLarge,
+    checked_answer,
+    other_schema,
+    refused_by_proxy,
+)
 from anchorscope.predictors.remote.traffic import Traffic, close_all
 from anchorscope.text.pairs import is_pair
 from anchorscope.types import Predictor
@@ -151,6 +158,8 @@ class RemoteModel:
             return ModelError(
                 f"What {self.where} is asked cannot be sent ({told}); is --key-header the name of a header for keys?"
             )
+        if isinstance(error, httpx.ProxyError) and str(error).startswith("407"):
+            return refused_by_proxy(self.where, told)
         is_of_connection = not isinstance(error, httpx.TransportError) or isinstance(error, httpx.ConnectError)
         if is_of_connection and not self._has_answered:
             return ModelError(

@@ -1,6 +1,7 @@
 """What a server says instead of an answer, as a sentence with the next step.
 
 status 401, 403      the key is wrong: no other text would fare better, so this ends it
+407                  a proxy wants a password; likewise
 404, 405, 3xx        the address is wrong; likewise
 400, 422 …           the request is: what came is quoted
 HTML, another schema likewise
@@ -51,6 +52,8 @@ def checked_answer(answer: Answer, where: str, key: Key) -> Any:
             f"{where} lets nobody in without a key ({status}), and the one in the environment variable {key.variable} "
             f"{held}: {said}; put a valid key there, or name another variable with --key-variable."
         )
+    if status == 407:
+        raise refused_by_proxy(where, f"407: {said}")
     if status in (404, 405) or status < 400:
         location = answer.headers.get("location", "")
         moved = f" (it points to {quoted(location.encode(), key)})" if location else ""
@@ -63,6 +66,14 @@ def checked_answer(answer: Answer, where: str, key: Key) -> Any:
         wait = _seconds(answer.headers.get("retry-after"))
         raise RemoteFailure(f"status {status}: {said}", wait, slow_down=status == 429 or wait is not None)
     raise ModelError(f"{where} refuses the request ({status}): {said}; compare the form with what the server expects.")
+
+
+def refused_by_proxy(where: str, said: str) -> ModelError:
+    """A proxy that helps only those whom it knows."""
+    return ModelError(
+        f"The proxy that the environment names (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) does not let us speak with {where} "
+        f"without a password ({said}); name it there as http://user:password@host:port, or another one, or none."
+    )
 
 
 class _Ambiguous(Exception):
