@@ -7,13 +7,18 @@ A term's weight is the sum over its pieces, wherever they are in the text.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from anchorscope.text.words import spans, split, terms
 
 
+@cache
 def word_gradients(predictor: Any, text: str, label: str) -> dict[str, float]:
-    """The weight of each term of a text for a label; ``predictor`` may stand around the one of Hugging Face."""
+    """The weight of each term of a text for a label; ``predictor`` may stand around the one of Hugging Face.
+
+    It hangs on nothing else, so it is computed once, whatever number of calls and seed it is for.
+    """
     import torch
 
     while not hasattr(predictor, "model"):

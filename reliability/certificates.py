@@ -18,18 +18,21 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """What a server can show, by name, and the file with the authority that vouches for what is right."""
+    """What a server can show, by name, and the folder with the authority that vouches for what is right."""
 
-    authority: Path
+    folder: tempfile.TemporaryDirectory[str]
     contexts: dict[str, ssl.SSLContext]
+
+    @property
+    def authority(self) -> Path:
+        """Its file."""
+        return Path(self.folder.name) / "authority.pem"
 
 
 @cache
 def certificates() -> Certificates:
     """The same ones in the whole process."""
     authority = trustme.CA()
-    path = Path(tempfile.mkdtemp(prefix="anchorscope-certificates-")) / "authority.pem"
-    authority.cert_pem.write_to_path(path)
     now = datetime.now(timezone.utc)
     shown = {
         "right": authority.issue_cert(*HOSTS),
@@ -40,7 +43,9 @@ def certificates() -> Certificates:
     }
     contexts = {name: _context(certificate) for name, certificate in shown.items()}
     contexts["of an old TLS"] = _old(_context(shown["right"]))
-    return Certificates(path, contexts)
+    found = Certificates(tempfile.TemporaryDirectory(prefix="anchorscope-certificates-"), contexts)
+    authority.cert_pem.write_to_path(found.authority)
+    return found
 
 
 def _old(context: ssl.SSLContext) -> ssl.SSLContext:
