@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+import sys
 import time
 import tracemalloc
 import zlib
@@ -517,6 +518,20 @@ def test_a_host_that_is_not_there_is_said_at_once() -> None:
 def test_what_cannot_be_asked_is_refused(url: str, options: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
         load_predictor(url, labels=MODEL.labels, remote=RemoteOptions(**options))
+
+
+def test_lists_in_lists_are_refused_however_deep_python_may_go() -> None:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)
+    try:
+        with pytest.raises(InputError, match="lists in lists"):
+            load_predictor(
+                "http://host/p",
+                labels=MODEL.labels,
+                remote=RemoteOptions(request="[" * 900 + '"{text}"' + "]" * 900, answer="p"),
+            )
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def test_options_of_a_server_are_refused_for_other_models() -> None:

@@ -26,6 +26,11 @@ FIRST = "{first}"
 SECOND = "{second}"
 """Holes for the sides of a pair."""
 
+DEEPEST = 100
+"""The most levels on which lists and objects of a request may lie in each other."""
+
+TOO_DEEP = "--request holds lists in lists in lists …: write what the server expects."
+
 _STEP = re.compile(r"\[(\*|-?\d+)\]|\.?([^.\[\]]+)")
 
 
@@ -33,13 +38,14 @@ def read_template(text: str) -> Any:
     """The JSON of a request with its hole."""
     try:
         template = json.loads(text)
-        filled(template, [ONE])
     except RecursionError as error:
-        raise InputError("--request holds lists in lists in lists …: write what the server expects.") from error
+        raise InputError(TOO_DEEP) from error
     except ValueError as error:
         raise InputError(
             f'--request is no JSON ({error}); write it as in --request \'{{"inputs": "{{texts}}"}}\'.'
         ) from error
+    if _is_deeper(template, DEEPEST):
+        raise InputError(TOO_DEEP)
     written = json.dumps(template, ensure_ascii=False)
     if f'"{ALL}"' not in written and not any(hole in written for hole in (ONE, FIRST)):
         raise InputError(
@@ -47,6 +53,20 @@ def read_template(text: str) -> Any:
             "that holds one."
         )
     return template
+
+
+def _is_deeper(template: Any, levels: int) -> bool:
+    """Whether lists and objects lie in each other on more than so many levels.
+
+    >>> _is_deeper([["{texts}"]], 2), _is_deeper([[["{texts}"]]], 2)
+    (False, True)
+    """
+    # Level by level: how deep Python lets functions call each other is anybody's to change, and some libraries do.
+    level = [template]
+    for _ in range(levels + 1):
+        held = [[*value.values()] if isinstance(value, dict) else value for value in level]
+        level = [item for value in held if isinstance(value, list) for item in value]
+    return bool(level)
 
 
 def takes_many(template: Any) -> bool:
