@@ -17,7 +17,7 @@ from, where the local score is graded. Which prefixes a round extends depends on
                            words in doubt want
 
 A race ends when every label is settled (``settling.py``); where everything is tested it equals the exhaustive scan
-exactly.
+exactly, if measuring has no noise; else its scores are drawn towards each other (``scoring/posterior.py``).
 """
 
 from __future__ import annotations

@@ -34,6 +34,10 @@ KEEP_POLICIES = ("own", "shared", "balanced")
 BALANCED_BLOCK = 24
 """Samples in a balanced block; up to 23 tokens are then free of each other, with more of them some share a column."""
 
+LEFT_BY_BALANCING = 0.06
+"""What is left of the variance of independent samples in a block with a word to each column, of linear models about:
+second measurements set it right (``local_scores/repeats.py``)."""
+
 BALANCED_STREAM = -3
 """Where the chances of balanced blocks come from; -1 is the empty anchor's stream, -2 the bank's."""
 
@@ -139,6 +143,30 @@ def _block(chances: NDArray[np.float64], n_words: int) -> NDArray[np.bool_]:
     # before all are used once. Which side of the column means kept is a coin.
     column = columns.argsort()[words.argsort().argsort() % n_columns]
     return HADAMARD[rows.argsort()[:, None], column] ^ (sides < 0.5)
+
+
+def share_of_noise(n_words: int) -> float:
+    """What balancing leaves of the variance that independent samples of so many words would have, about.
+
+    What each other word does by itself falls out; what words do together does not, and that is the more the more of
+    them there are. From a word to each column on, no more falls out.
+
+    >>> share_of_noise(23), share_of_noise(11) < share_of_noise(12)
+    (0.06, True)
+    """
+    return LEFT_BY_BALANCING * min(1.0, n_words / (BALANCED_BLOCK - 1))
+
+
+def sharers(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many words each word shares its column with, itself included, in balanced samples (samples, words).
+
+    >>> sharers(np.array([[True, False, True], [False, True, True]])).tolist()
+    [2, 2, 1]
+    """
+    # On either side of a column means kept: columns are compared as seen from their first sample.
+    seen = kept ^ kept[:1]
+    _, column, sizes = np.unique(seen, axis=1, return_inverse=True, return_counts=True)
+    return sizes[column.reshape(-1)].astype(np.int64)
 
 
 def _hadamard(prime: int) -> NDArray[np.bool_]:

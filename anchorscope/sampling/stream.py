@@ -12,18 +12,22 @@ others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.sampling.draws import KeyedGenerator, draw
+from anchorscope.sampling.draws import BALANCED_BLOCK, KeyedGenerator, draw, share_of_noise, sharers
 from anchorscope.sampling.fills import Block
 from anchorscope.sampling.sequential_test import SequentialTest
 from anchorscope.types import Measurements, Positions, Unit, Words
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+
+MISTAKEN = 0.65
+"""What words that share a column are mistaken for each other: some of the others are words that are never tested, which
+do less."""
 
 VALUE_DIGITS = 6
 """Values are rounded to the unit in which the tally counts them."""
@@ -70,6 +74,21 @@ class Stream:
     def n_words(self) -> int:
         """How many words the document has."""
         return len(self.words)
+
+    def noise(self, present: Bools, value: Floats, variance: Floats) -> Floats:
+        """The variance of the values of its tests, read from samples (samples, words), given what it would be if these
+        were independent."""
+        if not self._balanced:
+            return variance
+        noise = variance * share_of_noise(len(self.words))
+        if len(self.words) < BALANCED_BLOCK:
+            return noise
+        # Words that share a column cannot be told apart. What they show together is mostly one word's doing: its own
+        # value is right then, and that of each other one off by all of it.
+        shared = sharers(present)
+        # (tests,): an occurrence shares a column where all its words do; the empty anchor has no words.
+        n = np.array([min((shared[i] for i in place), default=1) for place in self.positions])
+        return noise + MISTAKEN * (1 - 1 / n) * value**2
 
     @property
     def is_open(self) -> bool:
@@ -189,11 +208,14 @@ def _read_all_at_once(opened: Sequence[Stream], present: Bools, rows: Floats) ->
         agreements=sums.agreements,
         samples=sums.n_kept,
     )
-    end = 0
+    end = first = 0
     for stream, size in zip(opened, sizes):
         start = end
         end = end + size
-        stream.close(columns[start:end])
+        found = columns[start:end]
+        here = present[:, first : first + stream.n_words()]
+        first += stream.n_words()
+        stream.close(replace(found, variance=stream.noise(here, found.value, found.variance)))
 
 
 def side_by_side(n_words: Sequence[int], positions: Sequence[Sequence[Positions]]) -> list[Positions]:
@@ -263,7 +285,7 @@ class _SampleSums:
     def variance(self) -> Floats:
         """That of the difference of two means of independent samples; NaN where it cannot be told.
 
-        Balanced samples are less noisy than that: there it is an upper bound.
+        Balanced samples differ otherwise (``Stream.noise``).
         """
         kept = _variance_of_mean(self.kept, self.kept_squared, self.n_kept)
         replaced = _variance_of_mean(self.replaced, self.replaced_squared, self.n_replaced)

@@ -13,15 +13,17 @@ of both is pooled over the words, so a word with few tests is taken to be like t
                of it others, of words that differ more; words of a label's documents say more for it than against it,
                so each side has shares of its own; and one as wide as values can be, for words unlike all others
     variance   scaled inverse chi-squared; the pooled one of its component counts as much as PRIOR_TESTS tests
-    total      = sum of e over the tested + sum of o over the others + (N - n) mu + sqrt(N - n) scatter + noise
+    total      = sum of o + r (sum of e - o over the tested) + (N - r n) mu + sqrt(N - n) scatter + noise
 
 The centre is the median of the words' means; the shares of the components and the pooled variances are those under
 which the words are likeliest (EM). That a few tests agree does not mean that all documents do: the total of a word is
 as uncertain, at the least, as if one more test of it had brought nothing (``doubt_of_total``).
 
-Two parts of the uncertainty behave differently: what the untested documents bring is certain once n = N, the noise of
-measuring is not. With the variance s^2 between measured values (noise included) and V the sum of the v_d, the variance
-of the total is N^2 (1 - n/N) s^2 / n + (N/n) V.
+r is the share of the variance between a word's measured values that is no noise, 1 where measuring has none: a test
+that is half noise tells half as much of its own document, and for the rest that document counts as an untested one. The
+word that came out best by luck is so drawn back towards the others, and its total is not certain when n = N. With the
+variance s^2 between measured values (noise included) and V the sum of the v_d, the variance of the total is, if the
+prior is wide, (N - r n)^2 s^2 / n + (N - n) r s^2 + r V.
 
 Where the model was asked about a sample of the documents only, the total is over all of them: how many of the others
 are of the label and hold the word is known up to ``beyond_variance``, and each is taken to be like those that were
@@ -153,9 +155,9 @@ class Sums:
         return lacking * (self.left**2 / n + self.left)
 
     @property
-    def noise_of_total(self) -> Floats:
-        """The variance that measuring adds to the total: (N / n) V."""
-        return self.documents / np.maximum(self.tested, 1) * self.noise
+    def noise_of_test(self) -> Floats:
+        """The variance of measuring one document, on average over the tested ones; 0 without any."""
+        return self.noise / np.maximum(self.tested, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,7 +254,8 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     # A variance from the scaled inverse chi-squared, and given it the mean of the word: normal, prior and tests weighed
     # by their precisions, in units of ``scale``; then back to the units of values.
     squares = PRIOR_TESTS * prior.within[component] + sums.normality * sums.scatter
-    variance = squares / generator.chisquare(_freedom(sums), shape)
+    # Values differ by no less than their noise.
+    variance = np.maximum(squares / generator.chisquare(_freedom(sums), shape), sums.noise_of_test / sums.scale**2)
     # Conjugate normal: precisions add up, and the mean is the mean of both weighted by them (Gelman et al., Bayesian
     # Data Analysis, 2.5). What a word's tests say has the variance of one test over their number.
     precision = 1 / spread + sums.tested / variance
@@ -261,15 +264,16 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     variance *= sums.scale**2
     precision /= sums.scale**2
     standard = generator.standard_normal(shape)
-    left = sums.left
     # Of a total three parts are open: the mean behind the untested documents, their scatter about it, and the noise;
     # the first two have one standard normal here, so that a high mean goes with a high total.
     # Given mean and variance, ``left`` documents bring left mean, with the variance left^2 / precision of the mean,
     # which is one error for all of them, and left variance of their scatter, in which errors cancel.
-    open_variance = left**2 / precision + left * variance + sums.doubt_of_total
-    totals = sums.total + sums.offset + left * mean + np.sqrt(open_variance) * standard
+    reliability = _reliability(sums, variance)
+    left = sums.documents - reliability * sums.tested
+    open_variance = left**2 / precision + sums.left * reliability * variance + sums.doubt_of_total
+    totals = reliability * sums.total + sums.offset + left * mean + np.sqrt(open_variance) * standard
     if sums.noise.any():
-        totals += np.sqrt(sums.noise_of_total) * generator.standard_normal(shape)
+        totals += np.sqrt(reliability * sums.noise) * generator.standard_normal(shape)
     # One draw for all words: if the slope is wrong, it is wrong for all of them.
     tilt = sums.tilt * generator.standard_normal((n, 1))
     totals += left * tilt
@@ -333,14 +337,16 @@ def all_totals(sums: Sums, prior: Prior) -> MixtureTotals:
     # (words, components) from here on: how uncertain the mean is, and how much documents differ about it.
     of_mu = scale**2 / precision
     within = scale**2 * variances
-    left = sums.left[:, None]
+    reliability = _reliability(sums, within.T).T
+    left = sums.documents[:, None] - reliability * sums.tested[:, None]
     beyond = sums.beyond[:, None]
     mean = (sums.offset / np.maximum(sums.documents, 1))[:, None] + mu
     # As above, with the slope's error; then the documents beyond: their mean, their scatter, and their number.
-    variance = left**2 * (of_mu + sums.tilt[:, None] ** 2) + left * within
-    variance += (sums.noise_of_total + sums.doubt_of_total)[:, None]
+    variance = left**2 * (of_mu + sums.tilt[:, None] ** 2) + sums.left[:, None] * reliability * within
+    variance += reliability * sums.noise[:, None] + sums.doubt_of_total[:, None]
     variance += beyond**2 * of_mu + beyond * within + sums.beyond_variance[:, None] * mean**2
-    return MixtureTotals(components, (sums.total + sums.offset)[:, None] + left * mu + beyond * mean, np.sqrt(variance))
+    expected = reliability * sums.total[:, None] + sums.offset[:, None] + left * mu + beyond * mean
+    return MixtureTotals(components, expected, np.sqrt(variance))
 
 
 def _components(sums: Sums, prior: Prior) -> Floats:
@@ -373,7 +379,15 @@ def _variance_of_mean(sums: Sums, prior: Prior) -> Floats:
 def _variances(sums: Sums, prior: Prior) -> Floats:
     """The variance of what a document brings, for each word, in each component: (words, components)."""
     # The posterior's scale: squares of prior and tests over both degrees of freedom.
-    return (PRIOR_TESTS * prior.within + (sums.normality * sums.scatter)[:, None]) / _freedom(sums)[:, None]
+    found = (PRIOR_TESTS * prior.within + (sums.normality * sums.scatter)[:, None]) / _freedom(sums)[:, None]
+    return np.maximum(found, (sums.noise_of_test / sums.scale**2)[:, None])
+
+
+def _reliability(sums: Sums, variance: Floats) -> Floats:
+    """The share of a variance between measured values, (..., words), that is not the noise of measuring: 1 without any
+    noise."""
+    # Spearman's reliability of a measurement; the factor of shrinkage of James and Stein.
+    return 1 - np.minimum(sums.noise_of_test / np.maximum(variance, FLOOR**2), 1.0)
 
 
 def _freedom(sums: Sums) -> Floats:

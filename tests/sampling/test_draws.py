@@ -19,6 +19,7 @@ from anchorscope.sampling.draws import (
     draw,
     half_masks,
     keep_probabilities,
+    sharers,
     uniforms,
 )
 
@@ -197,6 +198,12 @@ def test_balanced_words_beyond_the_columns_share_them_by_chance() -> None:
     assert {0, 12} <= {*together[~np.eye(40, dtype=bool)].tolist()}, "some always together, some never"
     partners = [np.isin(table.T @ table, (0, 12)) for table in tables]
     assert (partners[0] != partners[1]).any()
+
+
+def test_words_that_share_a_column_are_found() -> None:
+    """24 words on 23 columns: two of them share one, all others have their own."""
+    text = " ".join(f"w{i}" for i in range(24))
+    assert sorted(sharers(kept(text, 0, 24)).tolist()) == [1] * 22 + [2, 2]
 
 
 def test_every_word_and_pair_is_kept_as_often_as_by_independent_chances() -> None:

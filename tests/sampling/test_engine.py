@@ -23,6 +23,8 @@ from anchorscope.sampling import engine as module
 from anchorscope.sampling import fills
 from anchorscope.sampling.engine import Engine, Sampling
 from anchorscope.sampling.sequential_test import SequentialTest
+from anchorscope.sampling.stream import MISTAKEN
+from anchorscope.settings import preset
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 from anchorscope.text.words import split
 from anchorscope.types import EMPTY, Cost, Measurement, Measurements, Occurrence, Positions, Spelled, Unit
@@ -246,6 +248,24 @@ def test_the_value_is_the_difference_of_two_means() -> None:
         probability = PREDICTOR.predict([s.text for s in samples])[:, label]
         kept = np.array([s.present for s in samples])
         assert measured.value == pytest.approx(probability[kept].mean() - probability[~kept].mean(), abs=5.1e-7)
+
+
+def test_a_word_that_shares_its_column_with_a_keyword_is_told_to_be_uncertain() -> None:
+    """24 words on 23 columns: the keyword has a partner in some of the seeds, which then seems to do what it does; both
+    are told to be off by that as likely as not, and all others by nothing much."""
+    usual = preset("banzhaf")
+    text = " ".join([*(f"w{i}" for i in range(23)), "great"])
+    partners = []
+    for seed in range(30):
+        sampling = replace(usual.sampling, seed=seed)
+        judge = engine(sampling, usual.anchor_test, KeywordPredictor("great"), MaskTokenPerturbator())
+        found = judge.measure([unit(text, tokens(text))])[0]
+        loud = abs(found.value) > 0.9
+        partners += np.flatnonzero(loud[:-1]).tolist()
+        assert found.value[-1] == 1 and (found.variance[~loud] < 0.01).all()
+        expected = MISTAKEN / 2 if loud.sum() == 2 else 0.0
+        assert found.variance[loud] == pytest.approx(np.full(loud.sum(), expected), abs=0.001)
+    assert 1 < len(partners) < 10, "one of 23 columns is shared"
 
 
 def test_there_is_no_value_where_no_sample_replaces_the_token() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,3 +67,19 @@ def test_tests_that_agree_are_no_proof_that_all_documents_do() -> None:
 def test_where_tests_differ_or_all_is_tested_there_is_no_further_doubt() -> None:
     assert of_one_word(77, [0.9, 0.1, 0.0, 0.7, 0.0]).doubt_of_total[-1] == 0
     assert of_one_word(5, [0.85] * 5).doubt_of_total[-1] == 0
+
+
+def test_a_word_that_came_out_best_by_luck_is_drawn_back() -> None:
+    """A word of one document, measured as .3 with a standard deviation of .1 where others differ by no more than that:
+    less is expected of it. Where measuring has no noise, it is .3 for certain."""
+    chances = np.random.default_rng(0)
+    rows = [*chances.normal(0, 0.1, (100, 4)).tolist(), [0.3]]
+    tests = np.array([len(row) for row in rows])
+    exact = Sums.plain(
+        tests, tests, np.array([sum(row) for row in rows]), np.array([np.square(row).sum() for row in rows])
+    )
+    noisy = replace(exact, noise=0.01 * tests)
+    assert interval(exact) == pytest.approx((0.3, 0.3))
+    expected = all_totals(noisy, pooled_prior(noisy)).expected[-1]
+    low, high = interval(noisy)
+    assert 0 < expected < 0.2 and low < 0.1 and high > 0.2
