@@ -45,7 +45,7 @@ NAMES = ("task", "model", "method", "calls", "seed", "label")
 COLUMNS = ("deletion", "replacement", "held_out", "insertion", "planted", "known")
 FIELDS = (*NAMES, "documents", "asked", "seconds", *COLUMNS, "terms", "commit")
 ROAR_CALLS = 4000
-ROAR_FIELDS = (*NAMES[:5], "accuracy", "without", "words", "commit")
+ROAR_FIELDS = (*NAMES[:5], "accuracy", "without", "words", "commit", "lists")
 
 
 class Rows:
@@ -161,12 +161,17 @@ def measured(place: Arena, yard: Yardsticks, label: str, words: list[str]) -> di
 
 
 def roar(rows: Rows, kept: Rows, data: Path | None) -> None:
-    """Retrain without the words of every list that was made with ROAR_CALLS, and of the oracle; accuracies are kept."""
+    """Retrain without the words of every list that was made with ROAR_CALLS, and of the oracle; accuracies are kept.
+
+    ``commit`` is that of the retraining, ``lists`` that of the lists: lists may be made again later.
+    """
     lists: dict[tuple[str, str, str, str], set[str]] = {}
+    commits: dict[tuple[str, str, str, str], str] = {}
     for row in rows.rows:
         if row["calls"] == str(ROAR_CALLS) or row["method"] == ORACLES[0]:
             key = (row["task"], row["method"], row["calls"], row["seed"])
             lists.setdefault(key, set()).update(row["terms"].split(" "))
+            commits[key] = row["commit"]
     full: dict[str, float] = {}
     for (task, method, calls, seed), words in lists.items():
         names = {"task": task, "model": "linear", "method": method, "calls": calls, "seed": seed}
@@ -176,7 +181,8 @@ def roar(rows: Rows, kept: Rows, data: Path | None) -> None:
         if task not in full:
             full[task] = accuracy_without(train, ())
         told = {"accuracy": f"{full[task]:.4f}", "without": f"{accuracy_without(train, words):.4f}"}
-        kept.add([{**names, **told, "words": len(words), "commit": facts()["commit"][:9]}])
+        made = {"commit": facts()["commit"][:9], "lists": commits[task, method, calls, seed]}
+        kept.add([{**names, **told, "words": len(words), **made}])
         Console(stderr=True).print(f"ROAR {task} {method}, seed {seed}: {told['accuracy']} -> {told['without']}")
 
 

@@ -16,9 +16,11 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from anchorscope.evaluation.known_answers import RULES
+from anchorscope.evaluation.shortcuts import ranks
 from anchorscope.evaluation.stability import shared_words
-from benchmarks import written
-from benchmarks.arenas import MODELS, shortcuts
+from benchmarks import written, yardsticks_caveats
+from benchmarks.arenas import MODELS, TASKS, shortcuts
 from benchmarks.contenders import CONTENDERS, TORCH_ONLY
 
 K = 20
@@ -38,7 +40,6 @@ TITLES = {
     "held_out": "Documents that were not explained: share of their own oracle's AOPC^20",
     "insertion": "Insertion: mean rise of the label's probability, one listed word in a document of another label",
     "stability": "Stability: share of words that two seeds have in common",
-    "planted": "Planted shortcuts: share found among the first 20",
 }
 TITLES_OF_MODELS = {
     "linear": "Linear classifiers",
@@ -67,15 +68,19 @@ def write(folder: Path, page: Path = PAGE) -> None:
     for model, title in TITLES_OF_MODELS.items():
         if by_model[model]:
             told = _facts(by_model[model]) + _accuracy(folder, model) + _settled(by_model[model])
+            told += yardsticks_caveats.unmeasured(by_model[model])
             parts += [f"## {title}", told, *_tables(by_model[model])]
     if by_model["planted"]:
-        parts += ["## Planted shortcuts", PLANTED, _facts(by_model["planted"]), *_planted(by_model["planted"])]
+        rows = by_model["planted"]
+        told = _facts(rows) + yardsticks_caveats.unmeasured(rows)
+        parts += ["## Planted shortcuts", PLANTED, told, *_there(rows, TASKS), *_planted(rows)]
     if by_model["rule"]:
         told = f"{_facts(by_model['rule'])} {KNOWN_HERE}"
-        parts += ["## Rules with a known answer", KNOWN, told, *_known(by_model["rule"])]
+        parts += ["## Rules with a known answer", KNOWN, told, *_there(by_model["rule"], RULES)]
+        parts += _known(by_model["rule"])
     roar = read(folder / "yardsticks_roar.csv")
     if roar:
-        parts += ["## Retraining without the words (ROAR)", ROAR, _roar(roar)]
+        parts += ["## Retraining without the words (ROAR)", ROAR, _roar(roar, by_model["linear"])]
     planting = read(folder / "planting.csv")
     if planting:
         parts += ["## Words planted in a model: `evaluate --plant`", PLANTING, *_planting(planting)]
@@ -110,7 +115,7 @@ def _stability(rows: Sequence[Row]) -> Cells:
     for row in rows:
         if not row["method"].startswith("oracle"):
             key = (row["method"], row["calls"])
-            lists.setdefault(key, {}).setdefault(_class(row), []).append(row["terms"].split(" "))
+            lists.setdefault(key, {}).setdefault(_class(row), []).append(yardsticks_caveats.listed(row))
     shared = {key: {name: shared_words(of, K) for name, of in classes.items()} for key, classes in lists.items()}
     return {
         key: told
@@ -180,7 +185,7 @@ def _tables(rows: Sequence[Row]) -> Iterable[str]:
             yield from filter(None, (_versus(cells, rival) for rival in (RIVAL, GUESS, LOOP)))
 
 
-def _by_calls(cells: Cells, digits: int) -> str:
+def _by_calls(cells: Cells, digits: int, best_of: Callable[..., float] = max) -> str:
     """A row a method, a column a number of calls; the best of a column is bold."""
     all_calls = sorted({calls for _, calls in cells if calls.isdigit()}, key=int)
     methods = sorted({method for method, calls in cells if calls.isdigit()}, key=_place)
@@ -188,7 +193,7 @@ def _by_calls(cells: Cells, digits: int) -> str:
     arrows = _arrows(cells)
     complete = {calls: max(len(cells.get((m, calls), {})) for m in methods) for calls in all_calls}
     best = {
-        calls: max(np.mean([*cells[m, calls].values()]) for m in methods if len(cells.get((m, calls), {})) == n)
+        calls: best_of(np.mean([*cells[m, calls].values()]) for m in methods if len(cells.get((m, calls), {})) == n)
         for calls, n in complete.items()
     }
     lines = []
@@ -266,32 +271,50 @@ def _versus(cells: Cells, rival: str) -> str | None:
     return f"`{REFERENCE}` minus `{rival}`, 95% band over classes: {'; '.join(told)}."
 
 
+def _there(rows: Sequence[Row], tasks: Sequence[str]) -> Iterable[str]:
+    """Which contenders and seeds there are, and which are missing."""
+    heads, lines, lacking = yardsticks_caveats.seeds_there(rows, [*CONTENDERS], tasks)
+    yield f"What there is, of {len(CONTENDERS)} methods and {yardsticks_caveats.SEEDS} seeds. {lacking}".rstrip()
+    yield _markdown(heads, lines)
+
+
+KINDS_OF_SHORTCUTS = ("rare (0.6%)", "less rare (2%)", "frequent (5%)", "unreliable (3%, 80%)", "two together (2%)")
+"""In the order of ``arenas.shortcuts``."""
+
+
 def _planted(rows: Sequence[Row]) -> Iterable[str]:
-    cells = figures([row for row in rows if not row["method"].startswith("oracle")], "planted")
-    yield _by_calls(cells, 2)
-    calls = sorted({row["calls"] for row in rows if row["calls"].isdigit()}, key=int)
+    rows = [row for row in rows if row["calls"].isdigit()]
+    places = _planted_ranks(rows)
+    yield "Share found among the first 20:"
+    yield _by_calls(figures(rows, "planted"), 2)
+    yield RANKS
+    ranked = [{**row, "rank": str(np.mean([rank for kind in of for rank in kind]))} for row, of in zip(rows, places)]
+    yield _by_calls(figures(ranked, "rank"), 1, best_of=min)
+    calls = sorted({row["calls"] for row in rows}, key=int)
     middle = calls[len(calls) // 2]
-    kinds = {
-        "rare (0.6%)": 0,
-        "less rare (2%)": 1,
-        "frequent (5%)": 2,
-        "unreliable (3%, 80%)": 3,
-        "two together (2%)": 4,
-    }
+    found = []
     lines = []
-    for method in dict.fromkeys(row["method"] for row in rows if row["calls"] == middle):
-        mine = [row for row in rows if row["method"] == method and row["calls"] == middle]
-        told = []
-        for number in kinds.values():
-            hits = []
-            for row in mine:
-                labels = sorted({other["label"] for other in mine if other["task"] == row["task"]})
-                wanted = [s for s in shortcuts(labels) if s.label == row["label"]][number]
-                hits += [word in row["terms"].split(" ") for word in wanted.words]
-            told.append(f"{np.mean(hits):.2f}")
-        lines.append([method, *told])
+    for method in sorted({row["method"] for row in rows}, key=_place):
+        mine = [of for row, of in zip(rows, places) if (row["method"], row["calls"]) == (method, middle)]
+        by_kind = [np.array([of[kind] for of in mine]) for kind in range(len(KINDS_OF_SHORTCUTS))]
+        found.append([method, *(f"{np.mean(of <= K):.2f}" for of in by_kind)])
+        lines.append([method, *(f"{np.mean(of):.1f}" for of in by_kind)])
     yield f"By kind, at {int(middle):,} calls:"
-    yield _markdown(["found", *kinds], lines)
+    yield _markdown(["found", *KINDS_OF_SHORTCUTS], found)
+    yield _markdown(["mean rank", *KINDS_OF_SHORTCUTS], lines)
+
+
+def _planted_ranks(rows: Sequence[Row]) -> list[list[list[int]]]:
+    """For each row and kind of shortcut the ranks of its words in the list; K + 1 where they are not in it."""
+    labels: dict[str, set[str]] = {}
+    for row in rows:
+        labels.setdefault(row["task"], set()).add(row["label"])
+    found = []
+    for row in rows:
+        mine = [shortcut for shortcut in shortcuts(sorted(labels[row["task"]])) if shortcut.label == row["label"]]
+        words = yardsticks_caveats.listed(row)[:K]
+        found.append([[K + 1 if rank is None else rank for rank in ranks(words, one.words)] for one in mine])
+    return found
 
 
 def _known(rows: Sequence[Row]) -> Iterable[str]:
@@ -308,7 +331,7 @@ def _known(rows: Sequence[Row]) -> Iterable[str]:
         yield _markdown(["", *names], [[method, *(cell(method, name) for name in names)] for method in methods])
 
 
-def _roar(rows: Sequence[Row]) -> str:
+def _roar(rows: Sequence[Row], lists: Sequence[Row]) -> str:
     names = [*dict.fromkeys(row["task"] for row in rows)]
     methods = [*dict.fromkeys(row["method"] for row in rows if row["method"] not in list(ORACLE_OF.values())[1:])]
 
@@ -325,7 +348,9 @@ def _roar(rows: Sequence[Row]) -> str:
     apart = [ours - theirs for ours, theirs in zip(by_method[REFERENCE], by_method[RIVAL])]
     n_words = {method: np.mean([int(row["words"]) for row in rows if row["method"] == method]) for method in methods}
     fewest = ", ".join(f"`{method}` {n:.0f}" for method, n in n_words.items() if n < 35)
-    told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}.{_former(rows)}"
+    told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}."
+    told += yardsticks_caveats.retrained(rows, lists) + _former([{**row, "commit": row["lists"]} for row in rows])
+    told += yardsticks_caveats.one_corpus(rows)
     versus = f"{np.mean(apart):+.3f} ± {band(apart):.3f} (p {p_value(apart):.2g})"
     told += f" `{REFERENCE}` minus `{RIVAL}`, over tasks: {versus}."
     told += f" Words taken out: about 40; {fewest}, as both classes have the same ones." if fewest else ""
@@ -353,8 +378,10 @@ def _planting(rows: Sequence[Row]) -> Iterable[str]:
     }
     lines = [line(name, chosen) for name, chosen in sets.items()]
     lines += [line(name, [row for row in rows if fits(float(row["shift"]))]) for name, fits in strengths.items()]
-    yield f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}.{_former(rows)}"
+    told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}.{_former(rows)}"
+    yield told + yardsticks_caveats.one_corpus(rows)
     yield _markdown(heads, [*lines, line("all", rows)])
+    yield yardsticks_caveats.below(rows)
 
 
 def _peers(rows: Sequence[Row]) -> str:
@@ -380,7 +407,7 @@ def _facts(rows: Sequence[Row]) -> str:
     n_classes = len({_class(row) for row in rows})
     return (
         f"{names}: {documents} documents each, {n_classes} classes, {_n_seeds(rows)}, {len(rows):,} lists; "
-        f"commit {commits}.{_former(rows)}"
+        f"commit {commits}.{_former(rows)}{yardsticks_caveats.one_corpus(rows)}"
     )
 
 
@@ -438,7 +465,7 @@ def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 HEAD = """\
 # Yardsticks: whose words are best at equal model calls?
 
-Every contender makes a list of 20 words for each class of a model within a number of model calls, the predictions of
+Every method makes a list of 20 words for each class of a model within a number of model calls, the predictions of
 documents included; a meter holds it to that. The list is then measured in several ways (`anchorscope/evaluation/`):
 words deleted or replaced in the documents that were explained, deleted in documents that were not, put into documents
 of other classes, compared over seeds; and by words that were planted, and rules whose answer is known. A list that
@@ -448,22 +475,29 @@ Deletion comes last: its oracle leaves out one word at a time, which is what occ
 and `fast`. *Documents that were not explained* is deletion too, and the oracle of *replacement* also takes one word
 at a time, so they are its kin; insertion, planted words and retraining are not, and there `fast` does not lead
 everywhere: {insertion}. *Stability* is no quality by itself: `frequency` has
-most of it. *Contenders* (`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and
+most of it. *Methods* (`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and
 is the simplest rival; LIME (25 samples a document) and SHAP (50) are summed with their sign, as are the values of
 `shapiq`; `surrogate` is a regression of the predictions alone; `paper` and `paper-optimised` are the paper's rule
 with the perturbator `corpus`, whose words also replace words in *replacement*; `banzhaf` and `fast` are presets.
 `fast` ends when it holds its lists for settled, `fast, all calls` does not. `banzhaf` and `paper-optimised` may name
 no stop words and no words of fewer than 5 occurrences, which the oracles and the others may: a part of their distance
-is that.
+is that. All yardsticks of this study measure in plain words (`--terms plain`). `fast` and `surrogate` look for signs,
+too: a sign that they list takes one of 20 places, and nothing is removed for it (insertion does put it in). How many
+such words were listed stands above the tables. `evaluate --yardsticks` measures what the run itself calls a term.
 
 **Bold** is the best of a column. An arrow: above (↑) or below (↓) `fast` at 5%, paired by class, after Holm's
 correction over the table; the p of a line below it is corrected over the numbers of calls. The two classes of a task
-share one model, so there are half as many independent cases as classes."""
+share one model, so there are half as many independent cases as classes; and `demo` and `rotten-tomatoes` are two
+splits of the same film reviews, so there are four corpora, not five."""
 
 PLANTED = """\
 Six made-up words for each class are planted in the texts that a linear classifier learns from, and in the documents
 (`evaluation/shortcuts.py`): rare, less rare and frequent ones, one that is right in 80% of its texts only, and two that
 always come together."""
+
+RANKS = """\
+Mean rank of a planted word; one that is not among the first 20 counts as the 21st. Less is better (six words in the
+first six places would have 3.5), so an arrow down is better than `fast`:"""
 
 KNOWN = """\
 The share of the answer among the first words of a list (`evaluation/known_answers.py`). In *redundant* either of two
@@ -482,7 +516,7 @@ PLANTING = """\
 Ten neutral words of a collection are made to shift a class by 0.3 to 3 logits, `fast` runs on the model so changed,
 and what it finds is compared with the truth (`python -m benchmarks.planting`). *Due* are words whose true score is one
 of the 20 best, among the true scores of the planted words and the scores that the run gives the others. The
-intervals are of 90%."""
+intervals are of 90%, and at least 85% were to hold the truth."""
 
 PEERS = """\
 They ask the model so often about one document that with these numbers of calls they would see few documents, so

@@ -54,6 +54,21 @@ def test_local_weights_have_the_sign_of_their_effect(method: ModuleType) -> None
     assert found["great"] > 0.2 and found["dull"] < -0.05 and abs(found["film"]) < 0.05
 
 
+@METHODS
+def test_a_sign_is_a_word_where_it_is_a_term(method: ModuleType) -> None:
+    """The model sees exclamation marks alone; three in a row are one term, and commas are none."""
+
+    class Marks(WeightPredictor):
+        def predict(self, texts):
+            yes = np.array([0.9 if "!" in text else 0.1 for text in texts])
+            return np.stack([1 - yes, yes], axis=1)
+
+    texts = ["so good!", "a film, so good!!!"]
+    found = method.weights(Marks({}), texts, samples=100, signed=True, kinds="words,signs")["yes"]
+    assert {*found} == {"so", "good", "!", "a", "film", "!!!"}
+    assert {*top(found, 2)} == {"!", "!!!"} and min(found["!"], found["!!!"]) > 0.2
+
+
 def test_shapley_values_of_a_model_that_sees_one_word_are_its_whole_effect() -> None:
     """Only "great" matters: its value is f(text) - f("") = sigmoid(2) - sigmoid(0), all others 0."""
     model = WeightPredictor({"great": 2.0})

@@ -33,6 +33,7 @@ from benchmarks import (
     retraining,
     written,
     yardsticks,
+    yardsticks_caveats,
     yardsticks_page,
 )
 from benchmarks.peer_folder import Judged, Meter, read_task, write_task
@@ -200,6 +201,65 @@ def test_holm_corrects_for_the_number_of_tests() -> None:
 def test_the_page_of_the_yardsticks_is_the_one_that_its_rows_make(tmp_path: Path) -> None:
     yardsticks_page.write(written.DATA, tmp_path / "page.md")
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == yardsticks_page.PAGE.read_text(encoding="utf-8")
+
+
+def test_what_plain_words_cannot_measure_is_counted() -> None:
+    rows = [
+        {"method": "fast", "terms": "great ! 3.5"},
+        {"method": "lime", "terms": "great"},
+        {"method": "p", "terms": ""},
+    ]
+    told = yardsticks_caveats.unmeasured(rows)
+    assert "`fast` 2 of 3." in told and "lime" not in told and "`p` 1 of 1." in told
+    assert yardsticks_caveats.unmeasured(rows[1:2]) == ""
+
+
+def test_contenders_and_seeds_that_are_missing_are_named() -> None:
+    """Two numbers of calls; the second seed of ``fast`` has one of them."""
+    made = [("fast", "a", "0", "500"), ("fast", "a", "0", "900"), ("fast", "a", "1", "500"), ("lime", "b", "0", "500")]
+    rows = [dict(zip(("method", "task", "seed", "calls"), one)) for one in made]
+    heads, lines, lacking = yardsticks_caveats.seeds_there(rows, ["fast", "lime", "shap"], ["a", "b", "c"])
+    assert heads[1:] == ["a", "b", "c"]
+    assert lines == [["fast", "1+1 in part", "", ""], ["lime", "", "1 in part", ""]]
+    assert lacking == "Not run at all: `shap`, the task `c`."
+
+
+def test_cells_below_what_was_promised_are_named() -> None:
+    rows = [{"task": "t", "label": "yes", "shift": "3.0", "inside": inside} for inside in ["True"] * 9 + ["False", ""]]
+    assert yardsticks_caveats.below(rows).endswith("(10 to 10 words with an interval each), none are below 85%.")
+    rows += [{"task": "t", "label": "no", "shift": "1.5", "inside": inside} for inside in ("True", "False")]
+    assert yardsticks_caveats.below(rows).endswith("2 are below 85%: shift 1.5 50.0% (1 of 2), t no 50.0% (1 of 2).")
+
+
+def test_lists_that_were_made_again_after_the_retraining_are_named() -> None:
+    names = {"task": "t", "method": "banzhaf", "calls": "4000", "seed": "0"}
+    roar = [{**names, "lists": "old"}]
+    assert "but those of `banzhaf`, which were made again" in yardsticks_caveats.retrained(
+        roar, [{**names, "commit": "new"}]
+    )
+    assert "made again" not in yardsticks_caveats.retrained(roar, [{**names, "commit": "old"}])
+
+
+def test_a_retraining_says_of_what_commit_its_lists_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lists of both classes go together; those of other numbers of calls are left out."""
+    train = [(f"{word} film number{i}", word) for i in range(30) for word in ("good", "bad")]
+    monkeypatch.setattr(yardsticks, "task_rows", lambda *_: (train, []))
+    fixed = {"task": "t", "model": "linear", "method": "fast", "seed": "0", "commit": "abc"}
+    rows = yardsticks.Rows(tmp_path / "linear.csv")
+    rows.add([{**fixed, "calls": "4000", "label": word, "terms": word} for word in ("good", "bad")])
+    rows.add([{**fixed, "calls": "500", "label": "good", "terms": "film"}])
+    kept = yardsticks.Rows(tmp_path / "roar.csv", yardsticks.ROAR_FIELDS)
+    yardsticks.roar(rows, kept, None)
+    (row,) = kept.rows
+    assert (row["words"], row["lists"], row["accuracy"]) == ("2", "abc", "1.0000") and float(row["without"]) < 0.9
+
+
+def test_planted_words_have_the_ranks_of_their_lists() -> None:
+    """The two of "no" that come together stand second and fourth; what is not listed counts as the 21st."""
+    fixed = {"task": "t", "method": "fast", "calls": "500", "seed": "0"}
+    rows = [{**fixed, "label": "no", "terms": "a sintok b pelhum"}, {**fixed, "label": "yes", "terms": "katrip"}]
+    no, yes = yardsticks_page._planted_ranks(rows)
+    assert no == [[21], [21], [21], [21], [2, 4]] and yes == [[21], [1], [21], [21], [21, 21]]
 
 
 def test_lists_of_the_former_rule_say_so() -> None:

@@ -157,6 +157,19 @@ def test_the_linear_oracle_is_count_times_weight() -> None:
     assert count_times_weight(as_predictor(other), chosen, "no", [*weight]) is None
 
 
+def test_the_linear_oracle_knows_signs_where_they_are_terms() -> None:
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    texts = ["so good !", "a film !", "so dull", "a play"]
+    model = make_pipeline(CountVectorizer(token_pattern=r"\S+"), LogisticRegression()).fit(texts, [1, 1, 0, 0])
+    chosen = [texts[0], texts[1]]
+    found = count_times_weight(as_predictor(model), chosen, "1", ["!", "so"], kinds="words,signs")
+    assert found == ["!", "so"]
+    assert count_times_weight(as_predictor(model), chosen, "1", ["!", "so"]) == ["so"]
+
+
 # --- a kept run ---
 
 

@@ -460,7 +460,7 @@ def test_a_folder_that_is_no_run_is_called_so_by_every_command(
 
 
 def test_options_of_the_yardsticks_are_refused_without_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for option in (["--held-out", "more.csv"], ["--seeds", "2"]):
+    for option in (["--held-out", "more.csv"], ["--seeds", "2"], ["--no-oracle"]):
         assert main(["evaluate", str(tmp_path), *option]) == 2
         assert f"{option[0]} belongs to --yardsticks: add that, or leave it out." in capsys.readouterr().err
 

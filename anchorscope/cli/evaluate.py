@@ -115,7 +115,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
         raise InputError(str(error)) from error
 
 
-OF_YARDSTICKS = ("held_out", "seeds")
+OF_YARDSTICKS = ("held_out", "seeds", "no_oracle")
 """The options that nothing reads without --yardsticks."""
 
 

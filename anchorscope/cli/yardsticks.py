@@ -22,7 +22,7 @@ from anchorscope.evaluation.kept import KeptRun
 from anchorscope.evaluation.planted_model import PlantedModel
 from anchorscope.evaluation.stability import shared_words
 from anchorscope.evaluation.substitutes import fills
-from anchorscope.evaluation.yardsticks import Columns, Yardsticks, n_changes
+from anchorscope.evaluation.yardsticks import Columns, Yardsticks, n_changes, n_oracle
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.candidates import choose
 from anchorscope.planning.collection import LazyWords
@@ -50,6 +50,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="deletion, replacement, held-out documents, insertion and stability, for lists of equal length",
     )
+    group.add_argument(
+        "--no-oracle", action="store_true", help="leave out the shares of the oracle, which take most of the texts"
+    )
     group.add_argument("--held-out", nargs="+", metavar="DOCS", help="documents that the run did not explain")
     group.add_argument(
         "--seeds", type=options.above_zero(int), metavar="N", help=f"runs for the stability ({SEEDS}; 1: none)"
@@ -67,12 +70,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One list under all yardsticks."""
+    """One list under all yardsticks; ``shares`` are those of the oracle, where it was asked for."""
 
     name: str
     terms: tuple[str, ...]
     columns: Columns
-    stability: float | None
+    shares: Mapping[str, float | None] | None = None
+    stability: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        told = {"list": self.name, "terms": self.terms, **self.columns.to_dict(), "stability": self.stability}
+        return told if self.shares is None else {**told, "of_oracle": dict(self.shares)}
 
 
 def measure(one: KeptRun, labels: Sequence[str], given: Mapping[str, Any], output: TextIO) -> int:
@@ -88,22 +97,18 @@ def measure(one: KeptRun, labels: Sequence[str], given: Mapping[str, Any], outpu
         _cost(one, explained[label], [lists.explanation(one, label), *cheap[label].values()], held_out, k)
         for label in labels
     )
+    for_oracle = 0 if "no_oracle" in given else sum(_oracle_costs(one, explained[label], held_out) for label in labels)
+    oracle = f" ({for_oracle:,} of them for the oracle)" if for_oracle else ""
     again = f", and {seeds - 1} more runs like this one about {_again_costs(one) * (seeds - 1):,}" if seeds > 1 else ""
     dear = [name for name in names if _asks(name)]
     beyond = f", besides what {' and '.join(dear)} ask" if dear else ""
-    say(given, f"The yardsticks ask the model about {n_texts:,} texts at most{again}{beyond}.")
+    say(given, f"The yardsticks ask the model about {n_texts + for_oracle:,} texts at most{oracle}{again}{beyond}.")
     others = _lists_of_other_seeds(one, given, range(1, seeds)) if seeds > 1 else {}
     found = {
         label: _lines(one, label, explained[label], held_out, (names, given), others.get(label, [])) for label in labels
     }
     if "json" in given:
-        values = {
-            label: [
-                {"list": line.name, "terms": line.terms, **line.columns.to_dict(), "stability": line.stability}
-                for line in lines
-            ]
-            for label, lines in found.items()
-        }
+        values = {label: [line.to_dict() for line in lines] for label, lines in found.items()}
         output.write(json.dumps(values, indent=2) + "\n")
     else:
         output.write("\n".join(_table(label, len(explained[label]), k, lines) for label, lines in found.items()))
@@ -127,6 +132,7 @@ def _lines(
         label,
         held_out=held_out,
         substitutes=fills(noise.fit(LazyWords(one.texts)), one.settings.seed),
+        kinds=str(one.settings.terms),
     )
     samples = given.get("samples")
     rankings = {"explanation": [term.term for term in one.result[label].terms]}
@@ -137,24 +143,44 @@ def _lines(
             else _ranking(one, label, name)
         )
     columns = yard.columns([*rankings.values()], k)
+    oracle = None if "no_oracle" in given else yard.oracle(one.candidates, k)
     stability = {"explanation": shared_words([rankings["explanation"], *other_seeds], k)}
-    return [
-        Line(name, tuple(words[:k]), measured, stability.get(name))
+    lines = [
+        Line(name, tuple(words[:k]), measured, measured.of_oracle(oracle) if oracle else None, stability.get(name))
         for (name, words), measured in zip(rankings.items(), columns)
     ]
+    return [*lines, Line("oracle", (), oracle, oracle.of_oracle(oracle))] if oracle else lines
 
 
 def _table(label: str, n_documents: int, k: int, lines: Sequence[Line]) -> str:
-    heads = ("deletion", "replacement", "held out", "insertion", "stability")
+    """A column a yardstick, and beside it the share of the oracle, where there is one."""
     told = [
         f"{safe(label)} · {counted(n_documents, 'document')} · lists of {k}",
-        f"  {'list':16} " + " ".join(f"{head:>11}" for head in heads) + "  first terms",
+        f"  {'list':16} " + " ".join(_heads(lines[0])) + "  first terms",
     ]
     for line in lines:
-        values = (*line.columns.to_dict().values(), line.stability)
-        cells = " ".join(f"{'' if value is None else f'{value:.4f}':>11}" for value in values)
-        told.append(f"  {line.name:16} {cells}  {', '.join(map(safe, line.terms[:SHOWN_TERMS]))}")
+        first = ", ".join(map(safe, line.terms[:SHOWN_TERMS]))
+        told.append(f"  {line.name:16} {' '.join(_cells(line))}  {first}".rstrip())
     return "\n".join(told) + "\n"
+
+
+def _heads(line: Line) -> list[str]:
+    shares = line.shares or {}
+    heads = []
+    for name in (*line.columns.to_dict(), "stability"):
+        heads += [f"{name.replace('_', ' '):>11}", *(["of oracle"] if name in shares else [])]
+    return heads
+
+
+def _cells(line: Line) -> list[str]:
+    shares = line.shares or {}
+    cells = []
+    for name, value in {**line.columns.to_dict(), "stability": line.stability}.items():
+        cells.append(f"{'' if value is None else f'{value:.4f}':>11}")
+        if name in shares:
+            share = shares[name]
+            cells.append(f"{'' if share is None else f'{share:.1%}':>9}")
+    return cells
 
 
 def _asks(name: str) -> bool:
@@ -197,9 +223,17 @@ def _cost(
     """The texts that the yardsticks of a label ask about, at most."""
     tops = [ranking[:k] for ranking in rankings]
     n_others = min(DOCUMENTS, len(one.texts) - len(texts))
-    by_removal = 2 * n_changes(texts, tops) + n_changes(held_out, tops)
+    kinds = str(one.settings.terms)
+    by_removal = 2 * n_changes(texts, tops, kinds) + n_changes(held_out, tops, kinds)
     predictions = 3 * (len(texts) + n_others) + len(held_out) + n_others
     return by_removal + predictions + n_others * len({word for top in tops for word in top})
+
+
+def _oracle_costs(one: KeptRun, texts: Sequence[str], held_out: Sequence[str]) -> int:
+    """The texts that the oracles of a label's columns ask about, at most."""
+    k = one.settings.top_k
+    kinds = str(one.settings.terms)
+    return 2 * n_oracle(texts, one.candidates, k, kinds) + n_oracle(held_out, one.candidates, k, kinds)
 
 
 # --- runs like the kept one ---

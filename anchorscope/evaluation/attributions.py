@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from anchorscope.asking.answers import answers_in_batches
-from anchorscope.text.words import term
+from anchorscope.text.rule import PLAIN, keys_of
 from anchorscope.types import Predictor
 
 Weights = dict[str, float]
@@ -28,44 +28,56 @@ TEXTS_AT_ONCE = 1024
 
 
 def weights_by_label(
-    local: Local, predictor: Predictor, texts: Sequence[str], *, signed: bool = False
+    local: Local, predictor: Predictor, texts: Sequence[str], *, signed: bool = False, kinds: str = PLAIN
 ) -> dict[str, Weights]:
     """For each label the mean weight of every term, with or without its sign, over the texts with the label."""
     predicted = answers_in_batches(predictor, texts, TEXTS_AT_ONCE).argmax(axis=1).tolist()
     mean = mean_signed if signed else mean_absolute
-    return dict(zip(predictor.labels, mean(local, texts, predicted, len(predictor.labels))))
+    return dict(zip(predictor.labels, mean(local, texts, predicted, len(predictor.labels), kinds)))
 
 
-def mean_absolute(local: Local, texts: Sequence[str], labels: Sequence[int], n_labels: int) -> list[Weights]:
+def mean_absolute(
+    local: Local, texts: Sequence[str], labels: Sequence[int], n_labels: int, kinds: str = PLAIN
+) -> list[Weights]:
     """The mean absolute weight of each term in the texts of each label."""
-    return _mean(local, texts, labels, n_labels, abs)
+    return _mean(local, texts, labels, n_labels, kinds, abs)
 
 
-def mean_signed(local: Local, texts: Sequence[str], labels: Sequence[int], n_labels: int) -> list[Weights]:
+def mean_signed(
+    local: Local, texts: Sequence[str], labels: Sequence[int], n_labels: int, kinds: str = PLAIN
+) -> list[Weights]:
     """The mean weight of each term in the texts of each label, with its sign."""
-    return _mean(local, texts, labels, n_labels, float)
+    return _mean(local, texts, labels, n_labels, kinds, float)
 
 
 def _mean(
-    local: Local, texts: Sequence[str], labels: Sequence[int], n_labels: int, counts_for: Callable[[float], float]
+    local: Local,
+    texts: Sequence[str],
+    labels: Sequence[int],
+    n_labels: int,
+    kinds: str,
+    counts_for: Callable[[float], float],
 ) -> list[Weights]:
     sums: list[Weights] = [{} for _ in range(n_labels)]
     for text, label in zip(texts, labels, strict=True):
-        for word, weight in by_term(local(text, label)).items():
+        for word, weight in by_term(local(text, label), kinds).items():
             sums[label][word] = sums[label].get(word, 0.0) + counts_for(weight)
     sizes = [sum(1 for label in labels if label == number) for number in range(n_labels)]
     return [{word: total / size for word, total in of_label.items()} for of_label, size in zip(sums, sizes)]
 
 
-def by_term(words: Mapping[str, float]) -> Weights:
+def by_term(words: Mapping[str, float], kinds: str = PLAIN) -> Weights:
     """The weights of a document's terms: the ways in which a term is written there add up.
 
     >>> by_term({"Great": 0.25, "great": 0.5, "!": 1.0})
     {'great': 0.75}
+    >>> by_term({"Great": 0.25, "great": 0.5, "!": 1.0}, "signs")
+    {'!': 1.0}
     """
+    key_of = keys_of(kinds)
     found: Weights = {}
     for word, weight in words.items():
-        if (key := term(word)) is not None:
+        if (key := key_of(word)) is not None:
             found[key] = found.get(key, 0.0) + weight
     return found
 

@@ -3,6 +3,7 @@
 Removal looks at documents that have the words. Insertion looks at documents that the model gives another label, puts
 one listed word into each of them, at a place that is drawn once for each document, and takes the mean rise of the
 label's probability. A list's score is the mean over its k words; one that ends early has nothing to bring for the rest.
+A word of a side of a pair of texts is put into that side. Where a script has no spaces, the place is at the front.
 
 >>> from anchorscope.testing import KeywordPredictor
 >>> insertions = Insertions(KeywordPredictor("great"), ["a dull film", "great"], "yes")
@@ -19,6 +20,7 @@ import numpy as np
 
 from anchorscope.asking.answers import answers_in_batches
 from anchorscope.errors import UnknownNameError
+from anchorscope.text.pairs import MARKS, SEPARATOR, is_pair, unmarked
 from anchorscope.text.words import spans, split
 from anchorscope.types import Predictor
 
@@ -43,12 +45,12 @@ class Insertions:
         others = [texts[i] for i in np.flatnonzero(rows.argmax(axis=1) != self._label).tolist()]
         chosen = sorted(others, key=lambda text: _hash(seed, text))[:documents]
         self._before = self._ask(chosen)
-        self._places = [(text, place(text, _hash(seed + 1, text))) for text in chosen]
+        self._chances = [(text, _hash(seed + 1, text)) for text in chosen]
         self._rises: dict[str, float] = {}
 
     def __len__(self) -> int:
         """The number of documents that words are put into."""
-        return len(self._places)
+        return len(self._chances)
 
     def score(self, words: Sequence[str], k: int) -> float:
         """The mean rise over the first k words of a list."""
@@ -59,8 +61,8 @@ class Insertions:
         """The mean rise that each word brings; a word that was asked about before is not asked about again."""
         wanted = [*dict.fromkeys(words)]
         new = [word for word in wanted if word not in self._rises]
-        texts = [f"{text[:at]}{word} {text[at:]}" for word in new for text, at in self._places]
-        after = self._ask([text.rstrip() for text in texts]).reshape(len(new), len(self._places))
+        texts = [with_word(text, word, chance) for word in new for text, chance in self._chances]
+        after = self._ask(texts).reshape(len(new), len(self))
         for word, row in zip(new, after):
             self._rises[word] = float((row - self._before).mean()) if len(row) else 0.0
         return {word: self._rises[word] for word in wanted}
@@ -69,6 +71,26 @@ class Insertions:
         """The label's probability for each text."""
         self.n_texts += len(texts)
         return answers_in_batches(self._predictor, texts, TEXTS_AT_ONCE)[:, self._label]
+
+
+def with_word(text: str, word: str, chance: int) -> str:
+    """The text with a word put in; in a pair of texts, on the side that the word is marked with.
+
+    >>> with_word("so good", "really", 1), with_word("a cat ␞ a pet", "②big", 1)
+    ('so really good', 'a cat ␞ a big pet')
+    """
+    mark, bare = unmarked(word)
+    if not mark or not is_pair(text):
+        return _put(text, word, chance).rstrip()
+    first, _, second = text.partition(SEPARATOR)
+    if mark == MARKS[0]:
+        return f"{_put(first, bare, chance)}{SEPARATOR}{second}".rstrip()
+    return f"{first}{SEPARATOR}{_put(second, bare, chance)}".rstrip()
+
+
+def _put(text: str, word: str, chance: int) -> str:
+    at = place(text, chance)
+    return f"{text[:at]}{word} {text[at:]}"
 
 
 def place(text: str, chance: int) -> int:

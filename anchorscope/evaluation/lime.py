@@ -1,7 +1,8 @@
 """LIME: a linear model of the prediction around one document, fitted to samples that leave out words at random.
 
-The words are cut as everywhere here; a word is left out wherever it occurs, and all words of a document get a weight
-(LIME's own habit is to keep ten of them). Needs the package ``lime``.
+The words are cut as everywhere here (``kinds`` says what is one, as the setting ``terms``); a word is left out wherever
+it occurs, and all words of a document get a weight (LIME's own habit is to keep ten of them). Needs the package
+``lime``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 from anchorscope.asking.answers import answered
 from anchorscope.errors import MissingPackageError
 from anchorscope.evaluation.attributions import Local, Weights, by_term, weights_by_label
-from anchorscope.text.words import split, term
+from anchorscope.text.rule import PLAIN, keys_of
+from anchorscope.text.terms import term_spans
 from anchorscope.types import Predictor
 
 SAMPLES = 1000
@@ -20,18 +22,24 @@ SAMPLES = 1000
 
 
 def weights(
-    predictor: Predictor, texts: Sequence[str], *, samples: int = SAMPLES, seed: int = 0, signed: bool = False
+    predictor: Predictor,
+    texts: Sequence[str],
+    *,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    signed: bool = False,
+    kinds: str = PLAIN,
 ) -> dict[str, Weights]:
     """For each label the mean weight of every term, absolute or signed, over the texts that the model gives it."""
-    return weights_by_label(_local(predictor, samples, seed), predictor, texts, signed=signed)
+    return weights_by_label(_local(predictor, samples, seed, kinds), predictor, texts, signed=signed, kinds=kinds)
 
 
 def local_weights(predictor: Predictor, text: str, label: str, *, samples: int = SAMPLES, seed: int = 0) -> Weights:
     """How much each term of one text weighs for a label."""
-    return by_term(_local(predictor, samples, seed)(text, predictor.labels.index(label)))
+    return by_term(_local(predictor, samples, seed, PLAIN)(text, predictor.labels.index(label)))
 
 
-def _local(predictor: Predictor, samples: int, seed: int) -> Local:
+def _local(predictor: Predictor, samples: int, seed: int, kinds: str) -> Local:
     """LIME's weights of one text's words; every text is sampled with the same seed."""
     try:
         from lime.lime_text import LimeTextExplainer
@@ -41,16 +49,18 @@ def _local(predictor: Predictor, samples: int, seed: int) -> Local:
     def ask(texts: Sequence[str]) -> Any:
         return answered(predictor.predict, texts, predictor.labels)
 
+    key_of = keys_of(kinds)
+
+    def words(text: str) -> list[str]:
+        written = [text[start:end] for start, end in term_spans(text, kinds)]
+        return [word for word in written if key_of(word) is not None]
+
     def local(text: str, label: int) -> Weights:
-        n_words = len(set(_words(text)))
+        n_words = len(set(words(text)))
         if not n_words:
             return {}
-        explainer = LimeTextExplainer(split_expression=_words, feature_selection="none", random_state=seed)
+        explainer = LimeTextExplainer(split_expression=words, feature_selection="none", random_state=seed)
         found = explainer.explain_instance(text, ask, labels=(label,), num_features=n_words, num_samples=samples)
         return dict(found.as_list(label))
 
     return local
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in split(text).words if term(word) is not None]

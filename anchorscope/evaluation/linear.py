@@ -15,19 +15,20 @@ import numpy as np
 
 from anchorscope.asking.removals import ordered
 from anchorscope.asking.retry import RetryingPredictor
-from anchorscope.text.words import split, terms
+from anchorscope.text.rule import PLAIN
+from anchorscope.text.terms import terms_of_all
 from anchorscope.types import Predictor
 
 
 def count_times_weight(
-    predictor: Predictor, texts: Sequence[str], label: str, candidates: Iterable[str]
+    predictor: Predictor, texts: Sequence[str], label: str, candidates: Iterable[str], *, kinds: str = PLAIN
 ) -> list[str] | None:
     """The candidates by count x weight in the texts of a label; None where the model is not linear in counts."""
     inner = predictor.predictor if isinstance(predictor, RetryingPredictor) else predictor
     weights = _weights(getattr(inner, "model", None), predictor.labels.index(label), len(predictor.labels))
     if weights is None:
         return None
-    counts = Counter(word for text in texts for word in terms(split(text)) if word is not None)
+    counts = Counter(word for found in terms_of_all(texts, kinds) for word, _ in found)
     return ordered({word: counts[word] * weights.get(word, 0.0) for word in candidates if counts[word]})
 
 

@@ -85,11 +85,12 @@ def made(run: KeptRun, label: str, name: str, removals: Removals, *, samples: in
     if name in LOCAL:
         texts = run.texts_of(label)
         chosen = {} if samples is None else {"samples": samples}
-        weights = LOCAL[name](run.predictor, texts, seed=run.settings.seed, signed=True, **chosen)[label]
+        kinds = str(run.settings.terms)
+        weights = LOCAL[name](run.predictor, texts, seed=run.settings.seed, signed=True, kinds=kinds, **chosen)[label]
         return top(weights, len(weights), run.candidates)
     return by_aggregation(run, label, name)
 
 
 def linear(run: KeptRun, label: str) -> list[str] | None:
     """Count x weight, where the model is linear in counts."""
-    return count_times_weight(run.predictor, run.texts_of(label), label, run.candidates)
+    return count_times_weight(run.predictor, run.texts_of(label), label, run.candidates, kinds=str(run.settings.terms))

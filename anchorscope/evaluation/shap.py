@@ -1,7 +1,8 @@
 """SHAP: each word's share of the prediction as a Shapley value, by the partition explainer that ``shap`` has for text.
 
-The words are cut as everywhere here, and a masked word is left out. The explainer follows a binary tree over
-neighbouring words down to single words as far as its evaluations reach. Needs the package ``shap``.
+The words are cut as everywhere here (``kinds`` says what is one, as the setting ``terms``), and a masked word is left
+out. The explainer follows a binary tree over neighbouring words down to single words as far as its evaluations reach.
+Needs the package ``shap``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 from anchorscope.asking.answers import answered
 from anchorscope.errors import MissingPackageError
 from anchorscope.evaluation.attributions import Local, Weights, by_term, weights_by_label
-from anchorscope.text.words import spans, split
+from anchorscope.text.rule import PLAIN
+from anchorscope.text.terms import term_spans
 from anchorscope.types import Predictor
 
 SAMPLES = 500
@@ -26,24 +28,30 @@ BLANK = " "
 
 
 def weights(
-    predictor: Predictor, texts: Sequence[str], *, samples: int = SAMPLES, seed: int = 0, signed: bool = False
+    predictor: Predictor,
+    texts: Sequence[str],
+    *,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    signed: bool = False,
+    kinds: str = PLAIN,
 ) -> dict[str, Weights]:
     """For each label the mean weight of every term, absolute or signed, over the texts that the model gives it."""
-    return weights_by_label(_local(predictor, samples, seed), predictor, texts, signed=signed)
+    return weights_by_label(_local(predictor, samples, seed, kinds), predictor, texts, signed=signed, kinds=kinds)
 
 
 def local_weights(predictor: Predictor, text: str, label: str, *, samples: int = SAMPLES, seed: int = 0) -> Weights:
     """How much each term of one text weighs for a label."""
-    return by_term(_local(predictor, samples, seed)(text, predictor.labels.index(label)))
+    return by_term(_local(predictor, samples, seed, PLAIN)(text, predictor.labels.index(label)))
 
 
-def _local(predictor: Predictor, samples: int, seed: int) -> Local:
+def _local(predictor: Predictor, samples: int, seed: int, kinds: str) -> Local:
     """The Shapley values of one text's words; what a word brings in several places adds up."""
     shap = _package()
-    masker = shap.maskers.Text(_Cutter(), mask_token=BLANK, collapse_mask_token=True)
+    masker = shap.maskers.Text(_Cutter(kinds), mask_token=BLANK, collapse_mask_token=True)
 
     def local(text: str, label: int) -> Weights:
-        words = split(text).words
+        words = [text[start:end] for start, end in term_spans(text, kinds)]
         if not words:
             return {}
 
@@ -67,9 +75,12 @@ def _local(predictor: Predictor, samples: int, seed: int) -> Local:
 class _Cutter:
     """Our words as a tokenizer of the shape that ``shap`` asks for."""
 
+    def __init__(self, kinds: str) -> None:
+        self._kinds = kinds
+
     def __call__(self, text: str, return_offsets_mapping: bool = True) -> dict[str, Any]:
         """A token a word; the blank that takes a word's place is one, too, for ``shap`` asks for its number."""
-        cut = [(0, 1)] if text == BLANK else spans(split(text))
+        cut = [(0, 1)] if text == BLANK else term_spans(text, self._kinds)
         return {"input_ids": list(range(len(cut))), "offset_mapping": cut}
 
 

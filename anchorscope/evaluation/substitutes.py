@@ -75,10 +75,16 @@ def _places(masks: Sequence[NDArray[np.bool_]]) -> Iterator[tuple[int, int]]:
 def _drawn(perturbator: Perturbator, proposals: Proposals, row: int, word: str, chance: float) -> str:
     """A proposal in proportion to its probability, the word itself left out; nothing where nothing else is proposed."""
     words = [perturbator.vocabulary[number] for number in proposals.words[row].tolist()]
-    weights = [0.0 if term(w) == term(word) else p for w, p in zip(words, proposals.probabilities[row].tolist())]
+    itself = _key(word)
+    weights = [0.0 if _key(w) == itself else p for w, p in zip(words, proposals.probabilities[row].tolist())]
     total = sum(weights)
     if not total:
         return ""
     chosen = int(np.searchsorted(np.cumsum(weights) / total, chance, side="right"))
     fill = words[min(chosen, len(words) - 1)]
     return fill if perturbator.cased or not case_of(word) else match_case(word, fill)
+
+
+def _key(word: str) -> str:
+    """What makes two words the same; a sign, which has no key among plain words, is itself."""
+    return term(word) or word

@@ -5,20 +5,26 @@
     held out      AOPC^k by deletion, in documents that were not explained
     insertion     mean rise where one listed word is put into a document of another label
 
-All lists are taken to the same length (``falls.py``). Stability over seeds (``stability.py``), planted words
-(``planted.py``, ``shortcuts.py``) and rules with a known answer (``known_answers.py``) need further runs.
+All lists are taken to the same length (``falls.py``). Where words are removed, a list can be read as a share of the
+oracle: the AOPC^k of one-at-a-time removal in the very documents of the column. Stability over seeds
+(``stability.py``), planted words (``planted.py``, ``shortcuts.py``) and rules with a known answer
+(``known_answers.py``) need further runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
 from anchorscope.asking.removals import Removals, Substitutes
 from anchorscope.evaluation.falls import aopc_of_lists
 from anchorscope.evaluation.insertion import DOCUMENTS, Insertions
-from anchorscope.text.words import split, terms
+from anchorscope.text.rule import PLAIN
+from anchorscope.text.terms import terms_of_all
 from anchorscope.types import Predictor
+
+BY_REMOVAL = ("deletion", "replacement", "held_out")
+"""The columns that have an oracle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +40,22 @@ class Columns:
         """Plain values, for JSON."""
         return asdict(self)
 
+    def of_oracle(self, oracle: Columns) -> dict[str, float | None]:
+        """The columns by removal as shares of the oracle's; None where there is none, or nothing falls by it.
+
+        >>> Columns(0.1, None, 0.2, 0.3).of_oracle(Columns(0.2, None, 0.0, None))
+        {'deletion': 0.5, 'replacement': None, 'held_out': None}
+        """
+        mine = asdict(self)
+        best = asdict(oracle)
+        return {
+            name: mine[name] / best[name] if mine[name] is not None and (best[name] or 0.0) > 0 else None
+            for name in BY_REMOVAL
+        }
+
 
 class Yardsticks:
-    """The documents of one label, ready to measure lists with."""
+    """The documents of one label, ready to measure lists with; ``kinds`` says what a term is, as the run's setting."""
 
     def __init__(
         self,
@@ -47,10 +66,13 @@ class Yardsticks:
         held_out: Sequence[str] = (),
         substitutes: Substitutes | None = None,
         inserted_into: int = DOCUMENTS,
+        kinds: str = PLAIN,
     ) -> None:
-        self.deletion = Removals(predictor, texts, label)
-        self.replacement = Removals(predictor, texts, label, substitutes=substitutes) if substitutes else None
-        self.held_out = Removals(predictor, held_out, label) if held_out else None
+        self.deletion = Removals(predictor, texts, label, kinds=kinds)
+        self.replacement = (
+            Removals(predictor, texts, label, substitutes=substitutes, kinds=kinds) if substitutes else None
+        )
+        self.held_out = Removals(predictor, held_out, label, kinds=kinds) if held_out else None
         self.insertions = Insertions(predictor, texts, label, documents=inserted_into)
 
     def columns(self, lists: Sequence[Sequence[str]], k: int) -> list[Columns]:
@@ -62,6 +84,19 @@ class Yardsticks:
         inserted = [self.insertions.score(words, k) if len(self.insertions) else None for words in lists]
         return [Columns(*row) for row in zip(*by_removal, inserted)]
 
+    def oracle(self, candidates: Collection[str], k: int) -> Columns:
+        """What one-at-a-time removal of every candidate reaches, in each column by a list of its own."""
+
+        def best(removals: Removals) -> float:
+            return aopc_of_lists(removals, [removals.oracle(candidates)], k)[0]
+
+        return Columns(
+            deletion=best(self.deletion),
+            replacement=best(self.replacement) if self.replacement else None,
+            held_out=best(self.held_out) if self.held_out else None,
+            insertion=None,
+        )
+
     @property
     def n_texts(self) -> int:
         """What the model was asked about so far."""
@@ -69,11 +104,29 @@ class Yardsticks:
         return sum(part.n_texts for part in parts if part)
 
 
-def n_changes(texts: Sequence[str], lists: Sequence[Sequence[str]]) -> int:
+def n_changes(texts: Sequence[str], lists: Sequence[Sequence[str]], kinds: str = PLAIN) -> int:
     """The changed texts that removing lists word by word gives: one for each listed word of each text.
 
-    >>> n_changes(["a great film", "great"], [["great", "film"], ["dull"]])
+    >>> n_changes(["a great film!", "great"], [["great", "film"], ["dull", "!"]])
     3
+    >>> n_changes(["a great film!", "great"], [["great", "film"], ["dull", "!"]], "words,signs")
+    4
     """
-    held = [{*terms(split(text))} for text in texts]
+    held = _held(texts, kinds)
     return sum(len(words & {*listed}) for words in held for listed in lists)
+
+
+def n_oracle(texts: Sequence[str], candidates: Collection[str], k: int, kinds: str = PLAIN) -> int:
+    """The changed texts that the oracle takes, at most: one for each candidate of each text, then its list's.
+
+    >>> n_oracle(["a great film", "great"], ["great", "film"], 1)       # great, film and great; the best of each
+    5
+    """
+    wanted = {*candidates}
+    sizes = [len(words & wanted) for words in _held(texts, kinds)]
+    return sum(size + min(size, k) for size in sizes)
+
+
+def _held(texts: Sequence[str], kinds: str) -> list[set[str]]:
+    """The terms of each text."""
+    return [{term for term, _ in found} for found in terms_of_all(texts, kinds)]

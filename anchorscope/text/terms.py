@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from anchorscope.text.cut import cut
 from anchorscope.text.rule import PLAIN, keys_of
+from anchorscope.text.words import spans, split
 from anchorscope.types import Positions
 
 
@@ -36,6 +37,19 @@ def terms_of_all(texts: Sequence[str], kinds: str) -> list[list[tuple[str, Posit
         [(key, positions) for key, positions in terms[end - size : end] if key is not None]
         for size, end in zip(found.sizes.tolist(), ends)
     ]
+
+
+def term_spans(text: str, kinds: str) -> list[tuple[int, int]]:
+    """Where every word of a text starts and ends, in characters; words that are one term are together.
+
+    >>> text = "So good!!!"
+    >>> [text[start:end] for start, end in term_spans(text, "words,signs")]
+    ['So', 'good', '!!!']
+    """
+    found = cut([text], merged=kinds != PLAIN)
+    places = spans(split(text))
+    rows = zip(found.first.tolist(), found.n_words.tolist())
+    return [(places[first][0], places[first + n - 1][1]) for first, n in rows]
 
 
 def keys_by_position(texts: Sequence[str], kinds: str) -> list[dict[int, str]]:
