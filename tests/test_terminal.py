@@ -413,7 +413,8 @@ def test_document_with_the_effects_of_its_words() -> None:
 
 
 def test_an_effect_within_its_noise_is_not_marked() -> None:
-    """0.2 is not beyond two deviations of 0.1, and of an unknown noise nobody knows."""
+    """0.2 is not beyond two deviations of 0.1, and of an unknown noise nobody knows: their bars are shades, and the
+    legend says what these are."""
     words = (
         LocalWord("A", (0, 1), 0.2, 0.1),
         LocalWord("great", (2, 7), 0.3, 0.1),
@@ -422,6 +423,17 @@ def test_an_effect_within_its_noise_is_not_marked() -> None:
     table = local_table(document(words, "banzhaf"), 60).plain
     assert table.splitlines()[1] == "A [great] film"
     assert "± 0.200" in table and "± unknown" in table and "flips" not in table
+    first, second, third = table.splitlines()[-3:]
+    assert "│░" in first and "│░" in third and "█" not in first + third
+    assert "│█" in second and "░" not in second
+    assert "░░ not told apart from 0" in " ".join(table.split())
+
+
+def test_an_effect_of_nothing_needs_no_legend() -> None:
+    """Where nothing is measured with noise, 0 is 0."""
+    words = (LocalWord("A", (0, 1), 0.0, 0.0), LocalWord("great", (2, 7), 0.3, 0.0))
+    table = local_table(document(words, "occlusion"), 60).plain
+    assert "░" not in table and "not told apart" not in table
 
 
 def test_a_long_word_and_a_hostile_one_stay_within_the_lines() -> None:
