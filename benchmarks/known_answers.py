@@ -6,8 +6,8 @@
 (pip install vaderSentiment): a lexicon of words, emoticons and emoji, with tables of negators and boosters and rules
 for *but*, exclamation and question marks. Of VADER it is counted how many of the top terms are in its lexicon file, and
 how many in that or its tables and rules, which is all that it goes by. In *VADER :)* one document in ten ends in an
-emoticon. In *VADER, everything tested* every score is exact (a regret of 0; seeds change nothing): the most that a list of
-these documents can hold.
+emoticon. In *VADER, everything tested* every score is exact (a regret of 0; seeds change nothing): what a list that is
+true can hold.
 
 Prints a line each, and writes known_answers.json and .csv; docs/calibration.md quotes them.
 """

@@ -3,8 +3,8 @@
     python -m benchmarks.peers_page
 
 Cost is divided by two costs of ours for the very same tokens of the same documents: by that of the *bank*, which shows
-every document to the masked language model, as anchor-exp does; and, in a column of its own, by that of blind fills, which
-show it none. A row over other documents, or of a tool that answers another question, is not divided.
+every document to the masked language model, as anchor-exp does; and, in a column of its own, by that of blind fills,
+which show it none. A row over other documents, or of a tool that answers another question, is not divided.
 """
 
 from __future__ import annotations

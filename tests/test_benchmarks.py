@@ -314,3 +314,29 @@ def test_costs_of_the_same_work_are_divided_and_no_others() -> None:
     assert [*over][0] == "anchorscope, same tokens, bank" and over["anchorscope, same tokens, bank"] == "1.00"
     assert over["anchor-exp, own bound"] == "420"
     assert over["LIME, 1,000 samples"] == over["anchor-exp, paper's rule"] == "–"
+
+
+def test_a_run_that_tests_everything_by_itself_stands_once() -> None:
+    """The second row has the first one's figures; the fourth differs from the third."""
+    rows = [
+        {"variant": variant, "documents": n, "tests": tests, "commit": commit}
+        for variant, n, tests, commit in [
+            ("banzhaf", 100, 7.0, "a"),
+            ("banzhaf, everything tested", 100, 7.0, "b"),
+            ("banzhaf", 1000, 8.0, "a"),
+            ("banzhaf, everything tested", 1000, 9.0, "a"),
+        ]
+    ]
+    assert calibration._once(rows) == [rows[0], *rows[2:]]
+
+
+def test_the_columns_of_calibration_say_what_is_stated_and_what_is_true() -> None:
+    heads = calibration._table([], ["membership", "members", "regret", "true regret"], calibration.COLUMNS)
+    assert heads.startswith("| stated membership | true members | stated regret | true regret |")
+
+
+def test_the_ceiling_is_said_where_the_goal_is_beyond_it() -> None:
+    rows = [{"label": "no", "leads": "15, with rules 18"}, {"label": "yes", "leads": "17, with rules 20"}]
+    told = calibration._ceiling(rows)
+    assert "15 (no) and 17 (yes) are in its lexicon file, 18 (no) and 20 (yes)" in told and "cannot be reached" in told
+    assert "cannot" not in calibration._ceiling([{"label": "no", "leads": "18, with rules 18"}])
