@@ -432,8 +432,8 @@ def _ceiling(rows: Sequence[dict[str, Any]]) -> str:
     with_rules = " and ".join(f"{both} ({label})" for label, (_, both) in counts.items())
     is_beyond = any(file < GOAL for file, _ in counts.values())
     return (
-        f"- The ceiling: with everything tested, where scores are exact, of the {K} best words of VADER {told} are in its "
-        f"lexicon file, {with_rules} in that or its tables and rules."
+        f"- The ceiling: with everything tested, where scores are exact, of the {K} best words of VADER {told} are in "
+        f"its lexicon file, {with_rules} in that or its tables and rules."
         + f" So {GOAL} of its file in every list cannot be reached by a list that is true."
         * is_beyond
     )
