@@ -361,11 +361,11 @@ def page(path: Path) -> str:
         f"means of {NOISY_REPEATS} measurements; where a run tests everything by itself, *banzhaf, everything tested* "
         "is the same run, and stands here once. " + written.FORMER_PRIORS,
         _table(by_itself, names, COLUMNS),
-        _outside(by_itself),
+        "\n".join([_outside(by_itself), *_few(by_itself), *_saturation(by_itself)]),
         "A run that `--max-model-calls` ends knows less than it may think: many of its words have a test or two, and "
         "the model was asked about some of the documents only.",
         _table(budgets, names, COLUMNS),
-        _outside(budgets),
+        "\n".join([_outside(budgets), *_by_budget(budgets)]),
         "Models that go by nothing: how many runs name a driver, which is to be at most 5%. The band is where the rate "
         "lies in 19 of 20 such studies (Wilson).",
         _table(
@@ -490,6 +490,53 @@ def _outside(rows: Sequence[dict[str, Any]]) -> str:
         named = "; ".join(f"{', '.join(str(row[name]) for name in _NAMES)}: {said}" for row, said in broken)
         lines.append(f"- {promise}: {named or 'none'}.")
     return "\n".join(lines)
+
+
+def _few(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """How far what is stated of the fewest documents is off."""
+    fewest = min((row["documents"] for row in rows), default=0)
+    return [f"- With {fewest:,} documents {_off([row for row in rows if row['documents'] == fewest])}."] if rows else []
+
+
+def _by_budget(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The same of each number of calls."""
+    names = sorted({row["variant"] for row in rows}, key=lambda name: int(name.split()[0].replace(",", "")))
+    return [f"- After {name} {_off([row for row in rows if row['variant'] == name])}." for name in names]
+
+
+def _off(rows: Sequence[dict[str, Any]]) -> str:
+    """In how many rows memberships are stated too high or too low, and regret too low, and by how much."""
+    memberships = [row["membership"] - row["members"] for row in rows]
+    regrets = [row["true regret"] - row["regret"] for row in rows]
+    return (
+        f"stated memberships are too high in {_how_many(memberships)} and too low in "
+        f"{_how_many([-value for value in memberships])}; the stated regret is too low in {_how_many(regrets)}"
+    )
+
+
+def _how_many(values: Sequence[float]) -> str:
+    """How many are above 0, by what shows in three digits, and the greatest.
+
+    >>> _how_many([0.02, -0.1, 0.0001]), _how_many([-0.1])
+    ('1 of 3 rows (by .020 at most)', '0 of 1 rows')
+    """
+    above = [value for value in values if round(value, 3) > 0]
+    most = f" (by {f'{max(above):.3f}'.removeprefix('0')} at most)" if above else ""
+    return f"{len(above)} of {len(values)} rows{most}"
+
+
+def _saturation(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """How many times as many tests a saturated model takes."""
+    plain = {_place(row): row["tests"] for row in rows if row["variant"] == "as it is"}
+    times = [
+        row["tests"] / plain[_place(row)] for row in rows if row["variant"] == "saturated" and _place(row) in plain
+    ]
+    told = f"{min(times):.1f} to {max(times):.1f} times the tests" if times else ""
+    return [f"- A saturated model (logits times four) takes {told} of the same model as it is."] if times else []
+
+
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["task"], row["model"], row["documents"]
 
 
 MOSTLY = 0.9
