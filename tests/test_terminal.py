@@ -226,13 +226,25 @@ def test_negations_are_never_hidden() -> None:
 def test_every_number_is_explained() -> None:
     """A column of the table has a line under --verbose, and a run is told nothing about what it has not."""
     fast = explained_names(preset("fast").to_dict(), 0.9)
-    assert fast.keys() == {*("#", "effect", "score", "interval", "driver", "member", "tested/of", "regret", "settled")}
+    figures = ("#", "effect", "score", "interval", "driver", "member", "tested/of", "regret", "settled")
+    assert fast.keys() == {*figures, "limits"}
     paper = explained_names(preset("paper").to_dict(), 1.0)
     assert {"anchors/tested", "robust"} <= paper.keys() and not {"member", "regret"} & paper.keys()
     baseline = explained_names({**preset("paper").to_dict(), "aggregation": "base"}, 1.0)
     assert "driver" in paper and "driver" not in baseline
     lines = names_lines(preset("fast").to_dict(), 0.9, 60)
     assert max(map(len, lines)) <= 60 and any(line.startswith("member: ") and "top 20" in line for line in lines)
+
+
+def test_what_a_score_does_not_see_stands_beside_its_numbers() -> None:
+    """Leaving out one of two words that say the same changes nothing; where words are replaced, texts are others."""
+    fast, banzhaf, paper = (
+        explained_names(preset(name).to_dict(), 0.9)["limits"] for name in ("fast", "banzhaf", "paper")
+    )
+    assert fast.startswith("words that say the same hide each other") and "rare word" in fast
+    assert banzhaf.startswith("half of each text is replaced")
+    assert "error rate" in paper and "rare word" not in paper
+    assert all(told.endswith("docs/limits.md") for told in (fast, banzhaf, paper))
 
 
 def test_note_of_a_label_without_terms_is_shown() -> None:
