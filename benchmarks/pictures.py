@@ -1,6 +1,6 @@
 """The pictures of the docs: the tests of docs/rules.md from the table in docs/data, and the page of the README's run.
 
-    python -m benchmarks.pictures          # writes docs/pictures/tests.svg and report.png, which needs chromium
+python -m benchmarks.pictures          # writes docs/pictures/tests.svg and report.png, which needs chromium
 """
 
 from __future__ import annotations
@@ -90,15 +90,16 @@ def report() -> None:
         with texts.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([["text"], *zip(explained.texts)])
         main(["explain", f"{texts}", "--model", f"{model}", "--top-k", "8", "--out", f"{run}", "--quiet"])
-        size = f"--window-size={WIDTH},{HEIGHT}"
-        quiet = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder / 'own'}")
-        # Until the page stands still: without the wait it is caught half drawn.
-        command = [browser, *quiet, size, "--virtual-time-budget=5000", f"--screenshot={path}"]
+        command = [browser, *QUIETLY, f"--user-data-dir={folder / 'own'}", f"--screenshot={path}"]
         subprocess.run([*command, (run / "report.html").as_uri()], check=True, capture_output=True)
     print(f"written to {path.relative_to(DOCS.parent)}")
 
 
-WIDTH, HEIGHT = 1280, 1100
+QUIETLY = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,1100"),
+    # Until the page stands still: without the wait it is caught half drawn.
+    "--virtual-time-budget=5000",
+)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@
 Nothing here was run at these sizes. What a block of documents costs a worker and the driver in each pass of ``--draw``
 is measured (CPU seconds, on 25,000 documents of FOLDER, as ``benchmarks.scale`` has it); a discrete simulation then
 plays the passes: workers take blocks, their answers queue for the driver's one link and one core, and a worker waits
-while too many answers do. The three passes (hash, fetch, count) ask no model; a GPU is counted as the 16 cores that come
-with it. Memory of the driver is what its arrays take: 32 bytes a document while keys are ordered. Prints a table, writes
-scale_simulation.json and .csv.
+while too many answers do. The three passes (hash, fetch, count) ask no model; a GPU is counted as the 16 cores that
+come with it. Memory of the driver is what its arrays take: 32 bytes a document while keys are ordered. Prints a table,
+writes scale_simulation.json and .csv.
 """
 
 from __future__ import annotations
