@@ -241,9 +241,9 @@ def test_what_a_score_does_not_see_stands_beside_its_numbers() -> None:
     fast, banzhaf, paper = (
         explained_names(preset(name).to_dict(), 0.9)["limits"] for name in ("fast", "banzhaf", "paper")
     )
-    assert fast.startswith("words that say the same hide each other") and "rare word" in fast
+    assert fast.startswith("terms that say the same hide each other") and "rare term" in fast
     assert banzhaf.startswith("half of each text is replaced")
-    assert "error rate" in paper and "rare word" not in paper
+    assert "error rate" in paper and "rare term" not in paper
     assert all(told.endswith("docs/limits.md") for told in (fast, banzhaf, paper))
 
 

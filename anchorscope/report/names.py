@@ -45,7 +45,7 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
 
 BLIND_SPOTS = {
     "occlusion": (
-        "words that say the same hide each other, as taking out one of them changes nothing; nor does it where the "
+        "terms that say the same hide each other, as taking out one of them changes nothing; nor does it where the "
         "model is sure anyway; "
     ),
     "banzhaf": "half of each text is replaced, so what whole texts do is not seen; ",
@@ -56,9 +56,9 @@ BLIND_SPOTS = {
 
 def _limits(score: type[LocalScore], summed: Aggregation) -> str:
     """What to keep in mind before a list is believed, and where more of it stands."""
-    rare = "a rare word has a small score however strong it is; " if summed.is_graded else ""
+    rare = "a rare term has a small score however strong it is; " if summed.is_graded else ""
     return (
-        f"{BLIND_SPOTS.get(score.name, '')}{rare}what a word does to this model need not be a cause in the world; more "
+        f"{BLIND_SPOTS.get(score.name, '')}{rare}what a term does to this model need not be a cause in the world; more "
         "in Anchorscope's docs/limits.md"
     )
 
