@@ -151,7 +151,8 @@ def page(rows: Sequence[Mapping[str, Any]]) -> str:
         [
             "# Does the order of the aggregations survive?\n",
             f"This page is written by `python -m benchmarks.aggregations --data FOLDER --tasks {' '.join(names)} "
-            f"--documents {rows[0]['documents']}`; its rows are in [data/aggregations.csv](data/aggregations.csv).\n",
+            f"--documents {rows[0]['documents']}`; its rows are in [data/aggregations.csv](data/aggregations.csv). It "
+            "was made in pieces, and no row names its commit; the rows came to the tree with commit e528fdf.\n",
             "The paper compares its aggregations under one perturbator, one keep policy and one test. Here all three "
             "change. A cell is the AOPC^20 of an aggregation as a share of the one-at-a-time oracle's, the mean over "
             f"{len(boxes)} boxes ({', '.join(f'{task} {label}' for task, label in boxes)}) and seeds: logistic "

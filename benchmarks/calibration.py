@@ -25,11 +25,12 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from multiprocessing import get_context
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -345,7 +346,7 @@ def page(path: Path) -> str:
     found = json.loads(path.read_text(encoding="utf-8"))
     names = [*_NAMES, *(name for name in found["rows"][0] if name not in _NAMES)]
     budgets = [row for row in found["rows"] if _ended(row)]
-    by_itself = [row for row in found["rows"] if row not in budgets]
+    by_itself = _once([row for row in found["rows"] if row not in budgets])
     parts = [
         "# Is what is stated true?",
         f"`python -m benchmarks.calibration` (each row names its commit; seeds from 0 on, one a run, documents "
@@ -353,16 +354,18 @@ def page(path: Path) -> str:
         "it shows when it stops by itself, and "
         "what is true of them. *Exact* is the share of words that were tested wherever they stand: they have no "
         "interval. Of the others, 90% intervals are to *cover* the known total in 85 to 95%. Memberships are to be "
-        f"right within .05; *members* are the shown words no worse than the one with the {K}th greatest known total. "
-        "*True regret* is what the shown list lacks of the best one. Under *banzhaf* (words taken out, candidates of "
-        f"any frequency) measuring has noise, and the known totals are the means of {NOISY_REPEATS} measurements. "
-        + written.FORMER_PRIORS,
-        _table(by_itself, names),
-        _outside(by_itself),
+        "right within .05: *stated membership* is the mean of what is stated of the shown words, *true members* the "
+        f"share of them that are no worse than the one with the {K}th greatest known total. *Stated regret* is the "
+        "share of the best list's score that the shown one is said to lack, *true regret* what it does lack. Under "
+        "*banzhaf* (words taken out, candidates of any frequency) measuring has noise, and the known totals are the "
+        f"means of {NOISY_REPEATS} measurements; where a run tests everything by itself, *banzhaf, everything tested* "
+        "is the same run, and stands here once. " + written.FORMER_PRIORS,
+        _table(by_itself, names, COLUMNS),
+        "\n".join([_outside(by_itself), *_few(by_itself), *_saturation(by_itself)]),
         "A run that `--max-model-calls` ends knows less than it may think: many of its words have a test or two, and "
         "the model was asked about some of the documents only.",
-        _table(budgets, names),
-        _outside(budgets),
+        _table(budgets, names, COLUMNS),
+        "\n".join([_outside(budgets), *_by_budget(budgets)]),
         "Models that go by nothing: how many runs name a driver, which is to be at most 5%. The band is where the rate "
         "lies in 19 of 20 such studies (Wilson).",
         _table(
@@ -379,6 +382,23 @@ def page(path: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+COLUMNS = {"membership": "stated membership", "members": "true members", "regret": "stated regret"}
+"""What columns are called on the page, where that says more than the name of a figure."""
+
+
+def _once(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without those of runs that test everything and are, figure by figure, the rows of the default's end."""
+    told = {_all_but_variant(row) for row in rows if not row["variant"].endswith(TO_THE_END)}
+    return [row for row in rows if not (row["variant"].endswith(TO_THE_END) and _all_but_variant(row) in told)]
+
+
+def _all_but_variant(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(value for name, value in row.items() if name not in ("variant", "commit"))
+
+
+TO_THE_END = "everything tested"
+
+
 def _known(path: Path) -> str:
     """What ``benchmarks.known_answers`` found: who leads, and how many of VADER's terms are its own."""
     found = json.loads(path.read_text(encoding="utf-8"))
@@ -393,14 +413,30 @@ def _known(path: Path) -> str:
         here = [row for row in led if (row["model"], row["label"]) == (model, label)]
         right = sum(row["leads"].lower() == row["of"] for row in here)
         told.append(f"- {model}, *{label}*: {here[0]['of']} leads in {right} of {len(here)}.")
-    for model in dict.fromkeys(row["model"] for row in rows if row not in led):
+    everything = [row for row in rows if row["model"].endswith(TO_THE_END)]
+    for model in dict.fromkeys(row["model"] for row in rows if row not in led and row not in everything):
         counts = [[int(n) for n in re.findall(r"\d+", row["leads"])] for row in rows if row["model"] == model]
         file_alone, with_rules = (sorted(column) for column in zip(*counts))
         told.append(
             f"- {model}, {len(counts)} lists of {K} terms: in its lexicon file {_spread(file_alone)}, in that or the "
             f"tables and rules that it goes by as well {_spread(with_rules)} (goal: at least {GOAL} in every list)."
         )
+    told += [_ceiling(everything)] if everything else []
     return "\n".join([told[0], "", *told[1:]])
+
+
+def _ceiling(rows: Sequence[dict[str, Any]]) -> str:
+    """How many of the words that are truly the best are VADER's own: no list can be asked for more."""
+    counts = {row["label"]: [int(n) for n in re.findall(r"\d+", row["leads"])] for row in rows}
+    told = " and ".join(f"{file} ({label})" for label, (file, _) in counts.items())
+    with_rules = " and ".join(f"{both} ({label})" for label, (_, both) in counts.items())
+    is_beyond = any(file < GOAL for file, _ in counts.values())
+    return (
+        f"- The ceiling: with everything tested, where scores are exact, of the {K} best words of VADER {told} are in "
+        f"its lexicon file, {with_rules} in that or its tables and rules."
+        + f" So {GOAL} of its file in every list cannot be reached by a list that is true."
+        * is_beyond
+    )
 
 
 def _rules(path: Path) -> str:
@@ -456,6 +492,53 @@ def _outside(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def _few(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """How far what is stated of the fewest documents is off."""
+    fewest = min((row["documents"] for row in rows), default=0)
+    return [f"- With {fewest:,} documents {_off([row for row in rows if row['documents'] == fewest])}."] if rows else []
+
+
+def _by_budget(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The same of each number of calls."""
+    names = sorted({row["variant"] for row in rows}, key=lambda name: int(name.split()[0].replace(",", "")))
+    return [f"- After {name} {_off([row for row in rows if row['variant'] == name])}." for name in names]
+
+
+def _off(rows: Sequence[dict[str, Any]]) -> str:
+    """In how many rows memberships are stated too high or too low, and regret too low, and by how much."""
+    memberships = [row["membership"] - row["members"] for row in rows]
+    regrets = [row["true regret"] - row["regret"] for row in rows]
+    return (
+        f"stated memberships are too high in {_how_many(memberships)} and too low in "
+        f"{_how_many([-value for value in memberships])}; the stated regret is too low in {_how_many(regrets)}"
+    )
+
+
+def _how_many(values: Sequence[float]) -> str:
+    """How many are above 0, by what shows in three digits, and the greatest.
+
+    >>> _how_many([0.02, -0.1, 0.0001]), _how_many([-0.1])
+    ('1 of 3 rows (by .020 at most)', '0 of 1 rows')
+    """
+    above = [value for value in values if round(value, 3) > 0]
+    most = f" (by {f'{max(above):.3f}'.removeprefix('0')} at most)" if above else ""
+    return f"{len(above)} of {len(values)} rows{most}"
+
+
+def _saturation(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """How many times as many tests a saturated model takes."""
+    plain = {_place(row): row["tests"] for row in rows if row["variant"] == "as it is"}
+    times = [
+        row["tests"] / plain[_place(row)] for row in rows if row["variant"] == "saturated" and _place(row) in plain
+    ]
+    told = f"{min(times):.1f} to {max(times):.1f} times the tests" if times else ""
+    return [f"- A saturated model (logits times four) takes {told} of the same model as it is."] if times else []
+
+
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["task"], row["model"], row["documents"]
+
+
 MOSTLY = 0.9
 ASKED = 0.02
 """The regret at which a run stops by itself."""
@@ -493,8 +576,11 @@ EVERYTHING = 10**9
 _NAMES = ("task", "model", "variant", "documents")
 
 
-def _table(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> str:
-    lines = [names, ["---"] * len(names), *([_cell(row[name]) for name in names] for row in rows)]
+def _table(
+    rows: Sequence[dict[str, Any]], names: Sequence[str], called: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    heads = [called.get(name, name) for name in names]
+    lines = [heads, ["---"] * len(names), *([_cell(row[name]) for name in names] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

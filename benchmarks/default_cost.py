@@ -5,7 +5,8 @@
 Preset fast (words left out one at a time) and preset banzhaf (blocks of samples, the default before) explain the same
 documents by the same linear classifier until their lists are settled at a regret of 2%. Reported are the texts that the
 model was asked about, predictions of the documents included, the seconds of the processor, and the ratio of both to
-banzhaf's; it is to be at most 1.3. Prints a line each, writes default_cost.json and .csv.
+banzhaf's: what each takes to its own end, as the two seek different scores. Prints a line each, writes
+default_cost.json and .csv.
 """
 
 from __future__ import annotations

@@ -7,16 +7,17 @@ a race by ``banzhaf`` note which texts they ask about; then the same texts go th
 cut by the tokenizer, judged in batches, at the batch size that is best for it. Runs and loops are timed in turn, so
 that other work on the machine meets both, and the best of each counts. ``share`` is the time of the loop, divided by
 that of the run from its first to its last line, with everything that a run does; ``core seconds`` do not depend on
-other work.
+other work. docs/performance.md has ``table``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from anchorscope import Explainer
 from anchorscope.demo import reviews
 from anchorscope.predictors.huggingface import HuggingFacePredictor
 from anchorscope.text.words import split
-from benchmarks.written import rounded, write
+from benchmarks.written import DATA, rounded, write
 
 SIZES = {"cpu": (8, 16, 32, 64, 128), "cuda": (256, 512, 1024, 2048, 4096)}
 RUNS: dict[str, dict[str, Any]] = {
@@ -35,6 +36,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "banzhaf": {"preset": "banzhaf"},
 }
 LONGEST = 128
+GOALS = {"share": 0.9, "overhead in core seconds": 1.05}
+"""The least share of the loop's throughput, and the most core seconds over the loop's."""
 
 
 def main() -> int:
@@ -80,6 +83,31 @@ def made(texts: Sequence[str], layers: int, width: int, folder: Path) -> None:
     )  # fmt: skip
     transformers.BertForSequenceClassification(config).eval().save_pretrained(folder)
     transformers.BertTokenizer(vocab=vocabulary, model_max_length=LONGEST).save_pretrained(folder)
+
+
+def table(folder: Path = DATA) -> str:
+    """Every run on both machines, with what is above and below the goals."""
+    heads = [
+        *("where", "run", "texts", f"share of the loop's throughput (goal: at least {GOALS['share']:.0%})"),
+        f"core seconds over the loop's (goal: at most {GOALS['overhead in core seconds']})",
+    ]
+    lines = [heads, ["---"] * len(heads)]
+    for name, place in (("encoder", "CPU"), ("encoder_cuda", "NVIDIA H200")):
+        found = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        given = found["parameters"]
+        where = f"{place}, {given['layers']} layers of {given['width']}, commit {found['commit'][:7]}"
+        lines += [[where, *_cells(row)] for row in found["rows"]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    share, over = (row[name] for name in GOALS)
+    return [
+        row["run"],
+        f"{row['texts']:,}",
+        f"{share:.0%}" + ", **missed**" * (share < GOALS["share"]),
+        f"{over:.2f}" + ", **missed**" * (over > GOALS["overhead in core seconds"]),
+    ]
 
 
 class Noting:

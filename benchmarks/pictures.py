@@ -1,12 +1,15 @@
-"""The picture of docs/rules.md, drawn from the table in docs/data.
+"""The pictures of the docs: the tests of docs/rules.md from the table in docs/data, and the page of the README's run.
 
-python -m benchmarks.pictures          # writes docs/pictures/tests.svg
+python -m benchmarks.pictures          # writes docs/pictures/tests.svg and report.png, which needs chromium
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +19,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import skops.io
+
+from anchorscope.cli import main
+from anchorscope.demo import reviews, train
 
 DOCS = Path(__file__).parents[1] / "docs"
 QUIET, OURS, THEIRS = "#b5b5b5", "#0b6e99", "#c2571a"
@@ -69,6 +76,33 @@ def tests() -> None:
         accepted.legend(frameon=False)
 
 
+def report() -> None:
+    """The page of the run that the README shows, as a browser shows it."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        raise SystemExit("The picture of the page needs a browser: install chromium.")
+    path = DOCS / "pictures" / "report.png"
+    training, explained = reviews(seed=0)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model, texts, run = folder / "reviews.skops", folder / "reviews.csv", folder / "runs" / "reviews"
+        skops.io.dump(train(training), model)
+        with texts.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([["text"], *zip(explained.texts)])
+        main(["explain", f"{texts}", "--model", f"{model}", "--top-k", "8", "--out", f"{run}", "--quiet"])
+        command = [browser, *QUIETLY, f"--user-data-dir={folder / 'own'}", f"--screenshot={path}"]
+        subprocess.run([*command, (run / "report.html").as_uri()], check=True, capture_output=True)
+    print(f"written to {path.relative_to(DOCS.parent)}")
+
+
+QUIETLY = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,1100"),
+    # Until the page stands still: without the wait it is caught half drawn.
+    "--virtual-time-budget=5000",
+)
+
+
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     tests()
+    report()

@@ -5,10 +5,9 @@
 Nothing here was run at these sizes. What a block of documents costs a worker and the driver in each pass of ``--draw``
 is measured (CPU seconds, on 25,000 documents of FOLDER, as ``benchmarks.scale`` has it); a discrete simulation then
 plays the passes: workers take blocks, their answers queue for the driver's one link and one core, and a worker waits
-while too many answers do. A GPU comes with 16 cores, as on the machine whose rate of judgements is taken for
-predicting (JUDGEMENTS). Besides the three passes that stand (hash, fetch, count) it plays one that does not: every
-document predicted where it is (*predict*). Memory of the driver is what its arrays take: 32 bytes a document while keys
-are ordered. Prints a table, writes scale_simulation.json and .csv.
+while too many answers do. The three passes (hash, fetch, count) ask no model; a GPU is counted as the 16 cores that
+come with it. Memory of the driver is what its arrays take: 32 bytes a document while keys are ordered. Prints a table,
+writes scale_simulation.json and .csv.
 """
 
 from __future__ import annotations
@@ -43,9 +42,6 @@ WAITING = 64
 """Answers that may wait for the driver before workers do."""
 BYTES_A_DOCUMENT = 32
 """In the driver, while keys are ordered: hash, priority, order, and a copy."""
-JUDGEMENTS = 66_787.37
-"""Texts a second of a fine-tuned classifier of BERT-base's size on one NVIDIA H200 (commit d0acd40; the study was
-dropped with 1409f73, docs/data/card.json of the commit before, 5c2f1f8, has it)."""
 GPUS = (1, 4, 16, 64, 256)
 SIZES = (10**8, 10**9, 10**10)
 
@@ -58,7 +54,6 @@ class Pass:
     worker: float
     driver: float
     size: float
-    on_gpu: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +96,7 @@ def timed(function: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
     return min(found), answer
 
 
-def measured_passes(lines: list[str], judgements: float) -> tuple[list[Pass], float]:
+def measured_passes(lines: list[str]) -> tuple[list[Pass], float]:
     """The passes with their constants; and the driver's seconds a document between the first two."""
     settings = preset("fast")
     texts = lines[:BLOCK]
@@ -119,7 +114,6 @@ def measured_passes(lines: list[str], judgements: float) -> tuple[list[Pass], fl
         Pass("hash", hashing, task, len(dumps(hashed))),
         Pass("fetch", fetching, task, len(dumps(fetched))),
         Pass("count", counting, task + merging, len(dumps(counted))),
-        Pass("predict", BLOCK / judgements, task, 16 * BLOCK, on_gpu=True),
     ]
     return passes, ordering / BLOCK
 
@@ -129,14 +123,13 @@ def simulated(passes: list[Pass], ordering: float, n_gpus: int, size: int) -> di
     n_blocks = size // BLOCK
     row: dict[str, Any] = {"gpus": n_gpus, "documents": size}
     for a_pass in passes:
-        played = play(a_pass, n_blocks, n_gpus if a_pass.on_gpu else n_gpus * CORES_A_GPU)
+        played = play(a_pass, n_blocks, n_gpus * CORES_A_GPU)
         row[f"{a_pass.name}_seconds"] = played.seconds
         row[f"{a_pass.name}_driver"] = played.driver / played.seconds
         row[f"{a_pass.name}_link"] = played.link / played.seconds
     row["ordering_seconds"] = ordering * size
     row["drawn_seconds"] = row["hash_seconds"] + ordering * size + row["fetch_seconds"] + row["count_seconds"]
     row["documents_per_second"] = size / row["drawn_seconds"]
-    row["predict_gpu_hours"] = n_gpus * row["predict_seconds"] / 3600
     row["driver_gb"] = BYTES_A_DOCUMENT * size / 1e9
     return row
 
@@ -144,13 +137,12 @@ def simulated(passes: list[Pass], ordering: float, n_gpus: int, size: int) -> di
 def table(rows: list[dict[str, Any]]) -> Table:
     """The rows as people read them."""
     columns = ("documents", "GPUs", "hash s", "order s", "fetch s", "count s", "a second", "driver's core", "its link")
-    shown = Table(*columns, "driver GB", "predict all s", "GPU-hours")
+    shown = Table(*columns, "driver GB")
     for row in rows:
         names = ("hash_seconds", "ordering_seconds", "fetch_seconds", "count_seconds", "documents_per_second")
         shares = [f"{row['count_driver']:.0%}", f"{row['count_link']:.0%}"]
         cells = [f"{row[name]:,.0f}" for name in names]
-        last = [f"{row[name]:,.0f}" for name in ("driver_gb", "predict_seconds", "predict_gpu_hours")]
-        shown.add_row(f"{row['documents']:,}", str(row["gpus"]), *cells, *shares, *last)
+        shown.add_row(f"{row['documents']:,}", str(row["gpus"]), *cells, *shares, f"{row['driver_gb']:,.0f}")
     return shown
 
 
@@ -160,7 +152,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    passes, ordering = measured_passes(lines(arguments.data), JUDGEMENTS)
+    passes, ordering = measured_passes(lines(arguments.data))
     sizes = [(size, n) for size, n in product(SIZES, GPUS)]
     rows = [simulated(passes, ordering, n, size) for size, n in sizes]
     constants = [

@@ -25,11 +25,14 @@ from anchorscope.text.words import split
 from benchmarks import (
     calibration,
     contenders,
+    encoder,
+    insertion,
     many_documents,
     peer_alibi,
     peer_anchor_exp,
     peer_own,
     peers,
+    peers_page,
     retraining,
     written,
     yardsticks,
@@ -354,3 +357,66 @@ def test_a_band_beyond_5_percent_shows_nothing() -> None:
 
 def test_a_median_of_an_even_number_is_the_mean_of_the_middle_two() -> None:
     assert calibration._spread([17, 19, 20, 20]) == "17 to 20, 19.5 in the median, 1 of 4 below 18"
+
+
+def test_the_tables_of_performance_are_made_of_their_rows() -> None:
+    text = (written.DATA.parent / "performance.md").read_text(encoding="utf-8")
+    rows = yardsticks_page.read(written.DATA / "peers.csv")
+    for task in ("corona", "rotten-tomatoes"):
+        assert peers_page.table(rows, task) in text
+    assert encoder.table() in text
+
+
+def test_what_the_method_says_of_insertion_is_made_of_its_rows() -> None:
+    assert insertion.table() in (written.DATA.parent / "method.md").read_text(encoding="utf-8")
+
+
+def test_costs_of_the_same_work_are_divided_and_no_others() -> None:
+    """5,185.4 ms over the 12.346 of the bank are 420; LIME asks something else, the paper's rule had 8 documents."""
+    rows = yardsticks_page.read(written.DATA / "peers.csv")
+    lines = [line.split(" | ") for line in peers_page.table(rows, "rotten-tomatoes").splitlines()[2:]]
+    over = {line[0].removeprefix("| "): line[3] for line in lines}
+    assert next(iter(over)) == "anchorscope, same tokens, bank" and over["anchorscope, same tokens, bank"] == "1.00"
+    assert over["anchor-exp, own bound"] == "420"
+    assert over["LIME, 1,000 samples"] == over["anchor-exp, paper's rule"] == "–"
+
+
+def test_a_run_that_tests_everything_by_itself_stands_once() -> None:
+    """The second row has the first one's figures; the fourth differs from the third."""
+    rows = [
+        {"variant": variant, "documents": n, "tests": tests, "commit": commit}
+        for variant, n, tests, commit in [
+            ("banzhaf", 100, 7.0, "a"),
+            ("banzhaf, everything tested", 100, 7.0, "b"),
+            ("banzhaf", 1000, 8.0, "a"),
+            ("banzhaf, everything tested", 1000, 9.0, "a"),
+        ]
+    ]
+    assert calibration._once(rows) == [rows[0], *rows[2:]]
+
+
+def test_the_columns_of_calibration_say_what_is_stated_and_what_is_true() -> None:
+    heads = calibration._table([], ["membership", "members", "regret", "true regret"], calibration.COLUMNS)
+    assert heads.startswith("| stated membership | true members | stated regret | true regret |")
+
+
+def test_the_ceiling_is_said_where_the_goal_is_beyond_it() -> None:
+    rows = [{"label": "no", "leads": "15, with rules 18"}, {"label": "yes", "leads": "17, with rules 20"}]
+    told = calibration._ceiling(rows)
+    assert "15 (no) and 17 (yes) are in its lexicon file, 18 (no) and 20 (yes)" in told and "cannot be reached" in told
+    assert "cannot" not in calibration._ceiling([{"label": "no", "leads": "18, with rules 18"}])
+
+
+def test_what_is_off_is_counted_by_number_of_documents_and_of_calls() -> None:
+    """Of two rows of 100 documents one states .9 where .8 are members, and .01 where .03 are lacking."""
+    row = {"task": "t", "model": "m", "variant": "as it is", "documents": 100, "tests": 10.0}
+    row |= {"membership": 0.9, "members": 0.8, "regret": 0.01, "true regret": 0.03}
+    other = {**row, "variant": "saturated", "members": 0.95, "true regret": 0.01, "tests": 25.0}
+    more = {**row, "documents": 1000}
+    assert calibration._few([row, other, more]) == [
+        "- With 100 documents stated memberships are too high in 1 of 2 rows (by .100 at most) and too low in 1 of 2 "
+        "rows (by .050 at most); the stated regret is too low in 1 of 2 rows (by .020 at most)."
+    ]
+    budgets = [{**row, "variant": name} for name in ("1,000 calls", "500 calls")]
+    assert [line.split(" calls")[0] for line in calibration._by_budget(budgets)] == ["- After 500", "- After 1,000"]
+    assert "takes 2.5 to 2.5 times the tests" in calibration._saturation([row, other, more])[0]

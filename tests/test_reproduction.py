@@ -618,6 +618,23 @@ def test_lists_without_evidence_decide_nothing(a_pass: Path) -> None:
     assert findings["Anchors appear mostly in one class"].verdict != rules.TOO_SMALL
 
 
+def test_each_setting_has_to_share_80_percent_by_itself(a_pass: Path) -> None:
+    """Of five terms one setting shares none, another all: 50% in the mean, and neither is around 80%."""
+    given = {"unoptimised": "abcde", "stop-rare": "fghij", "delta-0.5": "abcde"}
+
+    def with_terms(key: Key, record: dict) -> None:
+        if "terms" in record:
+            record["terms"] = {label: list(given.get(key.setting, "abcdf")) for label in record["terms"]}
+
+    summary = altered(a_pass, with_terms)
+    measured, verdict = rules.shared(summary)
+    there = {key.setting for key in summary.records} & {*rules.SHARING}
+    assert {"stop-rare", "delta-0.5"} < there
+    assert measured.startswith("mean shares from 0.00 (stop-rare) to 1.00 (delta-0.5)")
+    assert f"between 0.7 and 0.9 in {len(there) - 2} of {len(there)} settings" in measured
+    assert verdict == rules.IN_PART
+
+
 def test_seconds_are_those_to_the_unoptimised_quality(a_pass: Path) -> None:
     """The optimised run ends at half of the unoptimised AOPC: its own 80% is reached, the other's is not."""
 

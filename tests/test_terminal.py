@@ -226,13 +226,25 @@ def test_negations_are_never_hidden() -> None:
 def test_every_number_is_explained() -> None:
     """A column of the table has a line under --verbose, and a run is told nothing about what it has not."""
     fast = explained_names(preset("fast").to_dict(), 0.9)
-    assert fast.keys() == {*("#", "effect", "score", "interval", "driver", "member", "tested/of", "regret", "settled")}
+    figures = ("#", "effect", "score", "interval", "driver", "member", "tested/of", "regret", "settled")
+    assert fast.keys() == {*figures, "limits"}
     paper = explained_names(preset("paper").to_dict(), 1.0)
     assert {"anchors/tested", "robust"} <= paper.keys() and not {"member", "regret"} & paper.keys()
     baseline = explained_names({**preset("paper").to_dict(), "aggregation": "base"}, 1.0)
     assert "driver" in paper and "driver" not in baseline
     lines = names_lines(preset("fast").to_dict(), 0.9, 60)
     assert max(map(len, lines)) <= 60 and any(line.startswith("member: ") and "top 20" in line for line in lines)
+
+
+def test_what_a_score_does_not_see_stands_beside_its_numbers() -> None:
+    """Leaving out one of two words that say the same changes nothing; where words are replaced, texts are others."""
+    fast, banzhaf, paper = (
+        explained_names(preset(name).to_dict(), 0.9)["limits"] for name in ("fast", "banzhaf", "paper")
+    )
+    assert fast.startswith("terms that say the same hide each other") and "rare term" in fast
+    assert banzhaf.startswith("half of each text is replaced")
+    assert "error rate" in paper and "rare term" not in paper
+    assert all(told.endswith("docs/limits.md") for told in (fast, banzhaf, paper))
 
 
 def test_note_of_a_label_without_terms_is_shown() -> None:
@@ -413,7 +425,8 @@ def test_document_with_the_effects_of_its_words() -> None:
 
 
 def test_an_effect_within_its_noise_is_not_marked() -> None:
-    """0.2 is not beyond two deviations of 0.1, and of an unknown noise nobody knows."""
+    """0.2 is not beyond two deviations of 0.1, and of an unknown noise nobody knows: their bars are shades, and the
+    legend says what these are."""
     words = (
         LocalWord("A", (0, 1), 0.2, 0.1),
         LocalWord("great", (2, 7), 0.3, 0.1),
@@ -422,6 +435,17 @@ def test_an_effect_within_its_noise_is_not_marked() -> None:
     table = local_table(document(words, "banzhaf"), 60).plain
     assert table.splitlines()[1] == "A [great] film"
     assert "± 0.200" in table and "± unknown" in table and "flips" not in table
+    first, second, third = table.splitlines()[-3:]
+    assert "│░" in first and "│░" in third and "█" not in first + third
+    assert "│█" in second and "░" not in second
+    assert "░░ not told apart from 0" in " ".join(table.split())
+
+
+def test_an_effect_of_nothing_needs_no_legend() -> None:
+    """Where nothing is measured with noise, 0 is 0."""
+    words = (LocalWord("A", (0, 1), 0.0, 0.0), LocalWord("great", (2, 7), 0.3, 0.0))
+    table = local_table(document(words, "occlusion"), 60).plain
+    assert "░" not in table and "not told apart" not in table
 
 
 def test_a_long_word_and_a_hostile_one_stay_within_the_lines() -> None:

@@ -1,7 +1,8 @@
 """One document by itself: the text with its words shaded by their effect, and a line a word.
 
 Where a score is graded, a word stands in [brackets] if it does much for the label, in ‹angles› if it does much against
-it; in colours, blue is for the label and orange against it. Where words are tested for anchors, these are in brackets.
+it; in colours, blue is for the label and orange against it. A bar of light shades is an effect that is not told apart
+from 0. Where words are tested for anchors, these are in brackets.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from anchorscope.settings import score_is_graded
 ANCHOR = "●"
 UNDECIDED = "?"
 """Behind a word that is an anchor; behind one whose test ended at the cap on samples."""
+
+UNSURE = "░"
+"""What the bar of an effect is made of that is not told apart from 0, as the page has it hatched."""
 
 FOR, AGAINST, UNTOLD = "blue", "dark_orange", "dim"
 """The colours of a word: for the label, against it, not told apart from doing nothing."""
@@ -65,14 +69,20 @@ def _effects(explanation: LocalExplanation, width: int) -> list[Text]:
     is_noisy = any(word.deviation > 0 for word in explanation.words)
     told = "effect" + " ± two deviations" * is_noisy
     removed = "" if is_noisy else "  without it"
-    legend = f"[for {safe(explanation.label)}]  ‹against it›: a quarter of the strongest effect, or more"
     return [
         *_marked(explanation, lambda word: _effect_mark(word, reach), width),
-        *(Text(line, "dim italic") for line in wrap(legend, width)),
+        *(Text(line, "dim italic") for line in wrap(_legend(explanation), width)),
         Text(),
         Text("  " + "word".ljust(term) + (told + removed).rjust(width - term - 2), "dim"),
         *(_effect_line(word, explanation, term, reach, width, is_noisy) for word in explanation.words),
     ]
+
+
+def _legend(explanation: LocalExplanation) -> str:
+    """What brackets mean, and the bars of effects that are not told apart from 0, where there are such."""
+    marks = f"[for {safe(explanation.label)}]  ‹against it›: a quarter of the strongest effect, or more"
+    is_unsure = any(word.effect and isfinite(word.effect) and not is_told_apart(word) for word in explanation.words)
+    return f"{marks}; {UNSURE * 2} not told apart from 0" if is_unsure else marks
 
 
 def _effect_mark(word: LocalWord, reach: float) -> Mark:
@@ -87,17 +97,25 @@ def _effect_line(
     word: LocalWord, explanation: LocalExplanation, term: int, reach: float, width: int, is_noisy: bool
 ) -> Text:
     colour = (FOR if word.effect > 0 else AGAINST) if is_told_apart(word) else UNTOLD
-    half = (width - term - FIGURES) // 2
-    size = abs(word.effect) / reach if isfinite(word.effect) else 0.0
-    bars = f"{' ' * half}│{bar(size, half)}" if word.effect > 0 else f"{_from_the_right(size, half)}│{' ' * half}"
-    if not isfinite(word.effect):
-        bars = " " * (2 * half + 1)
+    bars = _bars(word, reach, (width - term - FIGURES) // 2)
     return Text.assemble(
         ("  " + fit(safe(word.word), term) + " ", "bold" if is_told_apart(word) else ""),
         (bars, colour),
         (signed(word.effect, 3) if isfinite(word.effect) else "unknown").rjust(9),
         (_beside(word, explanation, is_noisy).rjust(12), "dim"),
     )
+
+
+def _bars(word: LocalWord, reach: float, half: int) -> str:
+    """A bar to the right of a line, or to its left where the effect is negative; nothing where it is not known."""
+    if not isfinite(word.effect):
+        return " " * (2 * half + 1)
+    size = abs(word.effect) / reach
+    if not is_told_apart(word):
+        cells = UNSURE * round(half * min(1.0, size))
+        left, right = ("", cells) if word.effect > 0 else (cells, "")
+        return f"{left.rjust(half)}│{right.ljust(half)}"
+    return f"{' ' * half}│{bar(size, half)}" if word.effect > 0 else f"{_from_the_right(size, half)}│{' ' * half}"
 
 
 def _beside(word: LocalWord, explanation: LocalExplanation, is_noisy: bool) -> str:

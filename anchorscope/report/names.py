@@ -39,7 +39,28 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
             if is_race
             else "no test that is missing can change the list"
         ),
+        "limits": _limits(score, aggregation(settings["aggregation"])),
     }
+
+
+BLIND_SPOTS = {
+    "occlusion": (
+        "terms that say the same hide each other, as taking out one of them changes nothing; nor does it where the "
+        "model is sure anyway; "
+    ),
+    "banzhaf": "half of each text is replaced, so what whole texts do is not seen; ",
+    "anchor": "a verdict on one document is a test with an error rate; ",
+}
+"""What a local score does not see, before what is true of all of them."""
+
+
+def _limits(score: type[LocalScore], summed: Aggregation) -> str:
+    """What to keep in mind before a list is believed, and where more of it stands."""
+    rare = "a rare term has a small score however strong it is; " if summed.is_graded else ""
+    return (
+        f"{BLIND_SPOTS.get(score.name, '')}{rare}what a term does to this model need not be a cause in the world; more "
+        "in Anchorscope's docs/limits.md"
+    )
 
 
 def _score(settings: Mapping[str, Any]) -> str:

@@ -306,7 +306,8 @@ SHARING = (*grid.OPTIMISATIONS, *grid.DELTAS[1:5])
 
 
 def shared(summary: Summary) -> Answer:
-    """Terms shared with the unoptimised run of the same seed."""
+    """Terms shared with the unoptimised run of the same seed, each setting by itself: a mean over all of them would say
+    80% of one that shares nearly everything and one that shares half."""
     by_setting = {
         setting: [
             float(np.mean(summary.shared(box, setting)))
@@ -315,8 +316,7 @@ def shared(summary: Summary) -> Answer:
         ]
         for setting in SHARING
     }
-    every = [share for shares in by_setting.values() for share in shares]
-    if not every:
+    if not any(by_setting.values()):
         return "no run for it", UNTESTABLE
     boxes = summary.boxes_with(UNOPTIMISED)
     overlaps = [overlap for box in boxes if (overlap := summary.seed_overlap(box)) is not None]
@@ -324,9 +324,15 @@ def shared(summary: Summary) -> Answer:
     narrow = [x for box in boxes for s in grid.OPTIMISATIONS[1:] for x in summary.shared(box, s, "stop-rare")]
     told += f"; the optimisations against stop-rare: {np.mean(narrow):.2f}" if narrow else ""
     beside = f"; two seeds of the unoptimised setting share {np.mean(overlaps):.2f}" if overlaps else ""
-    mean = float(np.mean(every))
-    verdict = HOLDS if 0.7 <= mean <= 0.9 else IN_PART if 0.6 <= mean <= 1 else FAILS
-    return f"mean share {mean:.2f}: {told}{beside}", verdict
+    means = {setting: float(np.mean(shares)) for setting, shares in by_setting.items() if shares}
+    least, most = min(means, key=lambda s: means[s]), max(means, key=lambda s: means[s])
+    around = sum(0.7 <= share <= 0.9 for share in means.values())
+    verdict = HOLDS if around == len(means) else IN_PART if 2 * around >= len(means) else FAILS
+    spread = f"from {means[least]:.2f} ({least}) to {means[most]:.2f} ({most})"
+    return (
+        f"mean shares {spread}, between 0.7 and 0.9 in {around} of {len(means)} settings: {told}{beside}",
+        verdict,
+    )
 
 
 def less_on_corona(summary: Summary) -> Answer:

@@ -254,7 +254,7 @@ def test_an_aggregation_without_a_standing_claims_none(open_page: Any, report: t
     """Of excess a race knows no intervals: nothing is drawn, told or explained of them."""
     watched = open_page(report[0] + "#words?by=excess")
     assert len(shown(watched, 0)) == 10 and watched.page.locator(".whisker:visible").count() == 0
-    assert set(watched.texts(".names dt")) == {"#", "effect", "score", "tested/of", "bar"}
+    assert set(watched.texts(".names dt")) == {"#", "effect", "score", "tested/of", "limits", "bar"}
     assert not any("interval" in title for title in attributes(watched, ".rows .term", "title"))
     assert not {"regret", "settled"} & {*watched.text(".panel .standing").split()}
 
