@@ -48,7 +48,7 @@ from anchorscope.result import FILE as RESULT
 from anchorscope.result import Result, is_result
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
-from anchorscope.settings import NO_PERTURBATOR, Settings, check_score, needs_perturbator
+from anchorscope.settings import NO_PERTURBATOR, Settings, check_score, needs_perturbator, strategy
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, HeardLabels, Perturbator, Predictor, SharingBackend, Snapshot
 
@@ -93,6 +93,7 @@ class Run:
         self.perturbator = perturbator
         self._settings = settings
         self._aggregation = aggregation(settings.aggregation)
+        self._strategy = strategy(settings.strategy)
         self._make_backend = named_backend(backend) if isinstance(backend, str) else backend
         self._workers = workers
         self._budget = budget or Budget()
@@ -334,7 +335,7 @@ class Run:
         A run that goes on with more calls keeps to the documents that it has drawn.
         """
         wanted = len(self._chosen)
-        if wanted > self._budget.max_model_calls * PREDICTIONS_SHARE and self._settings.strategy == "race":
+        if wanted > self._budget.max_model_calls * PREDICTIONS_SHARE and self._strategy.draws_documents:
             wanted = max(PROBE, int(self._budget.max_model_calls * PREDICTIONS_SHARE))
         wanted = int(known.get("drawn", wanted))
         return np.sort(np.argsort(priority, kind="stable")[:wanted])
@@ -379,9 +380,9 @@ class Run:
         priority: NDArray[np.uint64],
         journal: Journal | None,
     ) -> Surrogate | None:
-        """What the predictions say of every term, where a race has a use for it; as it was fitted, if it was."""
+        """What the predictions say of every term, where the strategy has a use for it; as it was fitted, if it was."""
         settings = self._settings
-        if not (settings.surrogate and settings.strategy == "race" and self._aggregation.is_graded):
+        if not (settings.surrogate and self._strategy.uses_surrogate and self._aggregation.is_graded):
             return None
         known = journal.read_surrogate(len(self._predictor.labels), len(candidates.terms)) if journal else None
         if known is not None:
@@ -392,7 +393,7 @@ class Run:
         return fitted
 
     def _warn_of_labels_only(self) -> None:
-        by_confidence = self._settings.strategy == "scan" and self._settings.order.startswith("confidence")
+        by_confidence = "order" in self._strategy.reads and self._settings.order.startswith("confidence")
         if by_confidence and not self._predictor.has_probabilities:
             warnings.warn(
                 f"{self._predictor.name} answers labels without probabilities, so documents cannot be ordered by "

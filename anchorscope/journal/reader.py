@@ -36,15 +36,15 @@ from anchorscope.journal.opening import open_for_reading
 from anchorscope.planning.candidates import priorities
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally
-from anchorscope.settings import Settings, score_tests_anchors
+from anchorscope.settings import Settings, score_tests_anchors, strategy
 from anchorscope.types import Cost, HeardLabels
 
 
 class RunReader:
     """A reader of a run folder: labels, terms and the tally, without documents or model.
 
-    ``is_race`` tells whether words count the documents of a prefix, so that scores are estimates; ``tests_anchors``
-    whether the local score tests for anchors, so that there are some to count.
+    ``counts_prefixes`` tells whether words count the documents of a prefix, so that scores are estimates;
+    ``tests_anchors`` whether the local score tests for anchors, so that there are some to count.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -75,7 +75,7 @@ class RunReader:
             self._beyond = np.array([beyond for *_, beyond in terms], np.int64)
             _check_size(len(self.labels) * len(self.terms), self._db)
             self.settings = Settings.from_dict(self.meta["settings"])
-            self.is_race = self.settings.strategy == "race"
+            self.counts_prefixes = strategy(self.settings.strategy).counts_prefixes
             self.tests_anchors = score_tests_anchors(str(self.settings.score))
             _check_meta(self.meta)
 
@@ -118,7 +118,7 @@ class RunReader:
     def _counted_verdicts(self) -> CountedMeasurements:
         """All that a scan measured; of a race, what is within the prefix of its word."""
         verdicts = CountedMeasurements.of(self._rows, self.predicted, self.settings.empty_anchor_rule)
-        if not self.is_race:
+        if not self.counts_prefixes:
             return verdicts
         keys = [str(key) for (key,) in self._db.execute("SELECT key FROM documents ORDER BY number")]
         prefixes = {(label, term): n for label, term, n in self._db.execute("SELECT * FROM prefixes")}

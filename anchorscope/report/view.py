@@ -38,9 +38,8 @@ from anchorscope.report.texts import cards, documents
 from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.forecasts import LEVEL
 from anchorscope.scoring.tally import VALUE_UNIT
-from anchorscope.settings import Settings
+from anchorscope.settings import Settings, strategy
 from anchorscope.text.words import function_words
 from anchorscope.types import Cost, Snapshot
 
@@ -85,7 +84,7 @@ def waiting_data(
 ) -> dict[str, Any]:
     """What the live page shows of a run before its first round."""
     asked = settings.labels or tuple(labels)
-    level = LEVEL if settings.strategy == "race" else 1.0
+    level = strategy(settings.strategy).interval_level
     blank = {"documents": 0, "asked": 0, "robust": None, "robust_of": 0, "note": None, "settled": False, "regret": None}
     return {
         "schema": SCHEMA,
@@ -135,6 +134,7 @@ def _method(settings: Mapping[str, Any], perturbator: str, level: float) -> dict
         },
         "perturbator": perturbator if score.perturbs else None,
         "interval_level": level,
+        "estimated": strategy(settings["strategy"]).counts_prefixes,
         "names": explained_names(settings, level),
     }
 
@@ -308,7 +308,7 @@ def _standing(kept: Kept, one: Aggregation, label: int) -> dict[str, Any] | None
     known = [*on_page, *(row for row in against if row[0] not in seen)]
     is_driver, _ = drivers(shown, label)
     # What a race expects is no aggregation's bound: one that cannot be raced has no interval there.
-    is_sure = one.can_race or not kept.is_race
+    is_sure = one.can_race or not kept.counts_prefixes
     return {
         "terms": [place for place, _ in known],
         "low": _short([term.interval[0] if is_sure else -math.inf for _, term in known]),

@@ -18,6 +18,7 @@ from anchorscope.sampling.sequential_test import TESTS, SequentialTest
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation as resolved_aggregation
 from anchorscope.scoring.empty_anchor import ROBUST, WEIGHTS, EmptyAnchorRule
+from anchorscope.settings.strategies import strategy
 from anchorscope.text.rule import PLAIN, USUAL, checked_kinds
 from anchorscope.text.words import STOP_WORDS
 from anchorscope.types import Predictor
@@ -107,8 +108,7 @@ class Settings:
         self._check_terms()
         self._check_aggregation(aggregation)
         self._check_filter(aggregation)
-        if self.strategy == "race":
-            self._check_race(aggregation)
+        self._check_strategy(aggregation)
         self._check_samples(aggregation)
 
     def _check_terms(self) -> None:
@@ -158,14 +158,16 @@ class Settings:
                 f"it is there for {_names_of(lambda one: one.optimistic is not None)}: use --filter none."
             )
 
-    def _check_race(self, aggregation: Aggregation) -> None:
-        """A race takes its samples at random and counts all of a word's measurements alike."""
-        if not aggregation.can_race:
+    def _check_strategy(self, aggregation: Aggregation) -> None:
+        """Estimates from a sample of the documents need totals that add up; and a strategy reads what it is given."""
+        chosen = strategy(self.strategy)
+        if chosen.counts_prefixes and not aggregation.can_race:
             raise InputError(
-                f"--strategy race knows no form of the aggregation {self.aggregation!r}; "
+                f"--strategy {self.strategy} knows no form of the aggregation {self.aggregation!r}; "
                 f"it is there for {_names_of(lambda one: one.can_race)}: use --strategy scan."
             )
-        if self.filter != "none" or self.tau_tilde or self.order != "confidence":
+        usual = {"filter": "none", "tau_tilde": False, "order": "confidence"}
+        if any(getattr(self, name) != value for name, value in usual.items() if name not in chosen.reads):
             raise InputError("--filter, --tau-tilde and --order belong to the scan: use --strategy scan with them.")
 
     def _check_samples(self, aggregation: Aggregation) -> None:
