@@ -101,8 +101,10 @@ def test_the_table_allows_nothing_that_nobody_uses() -> None:
 
 def test_a_room_says_what_comes_in_and_what_it_may_import() -> None:
     for path in sorted(PACKAGE.glob("*/__init__.py")):
-        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        assert len(said.splitlines()) >= 2, path
+        said = " ".join((ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split())
+        assert re.search(r"\bIn: .+ Out: .+ May import: ", said), path
+        named = said.partition("May import: ")[2].partition(".")[0]
+        assert named == (", ".join(BY_NAME[path.parent.name].may_import) or "no other room"), path
 
 
 def test_there_is_no_circle_of_imports() -> None:

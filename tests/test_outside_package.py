@@ -147,7 +147,8 @@ def test_a_setting_that_a_strategy_does_not_read_is_refused(option: str, environ
 def test_a_strategy_that_does_not_say_what_it_has_to_is_refused(environment: dict[str, str]) -> None:
     code = (
         "from anchorscope.settings import Settings\nfrom outside_plugs import Backwards\n"
-        f"del Backwards.draws_documents\ntry:\n    Settings(**{BACKWARDS!r})\nexcept Exception as error:\n    print(error)"
+        "del Backwards.draws_documents\n"
+        f"try:\n    Settings(**{BACKWARDS!r})\nexcept Exception as error:\n    print(error)"
     )
     assert "The strategy 'backwards' lacks an attribute draws_documents" in python(environment, code)
 
