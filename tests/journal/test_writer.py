@@ -118,7 +118,7 @@ def test_an_interrupted_run_has_a_tally_too(tmp_path: Path, monkeypatch) -> None
 
 
 @pytest.mark.parametrize("score", ["anchor", "banzhaf"])
-@pytest.mark.parametrize("name", ["sq", "av", "av5", "h", "pr", "base", "pr-inverse", "total", "excess"])
+@pytest.mark.parametrize("name", AGGREGATIONS)
 def test_any_aggregation_can_be_read_from_the_folder(name: str, score: str, tmp_path: Path, monkeypatch) -> None:
     """Law 2: an unfiltered run made for pr gives the scores of a run made for another function.
 
