@@ -34,8 +34,8 @@ from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.asking.timed_perturbator import TimedPerturbator
 from anchorscope.backends.named import MakeBackend, named_backend
 from anchorscope.errors import AnchorscopeError, RunFolderError
-from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
-from anchorscope.journal.database import FILE, reading
+from anchorscope.files import JOURNAL, is_path_of_folder, refuse_foreign, refuse_irregular
+from anchorscope.journal.database import reading
 from anchorscope.journal.identity import differences, digest
 from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader, read_heard
@@ -44,8 +44,7 @@ from anchorscope.local_scores.metered import MeteredScore, refuse_small_budget
 from anchorscope.loop import Clock, Loop, Parts
 from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates, priorities
 from anchorscope.planning.collection import Collection, LazyWords, Predictions, check_labels, collect, fit_surrogate
-from anchorscope.result import FILE as RESULT
-from anchorscope.result import Result, is_result
+from anchorscope.result import RESULT, Result, is_result
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
 from anchorscope.settings import NO_PERTURBATOR, Settings, check_score, needs_perturbator, strategy
@@ -196,7 +195,7 @@ class Run:
         self._fit()
         with closing(RunReader(self._folder)) as kept:
             self._compare(kept.meta)
-        if refuse_irregular(self._folder / f"{FILE}-wal"):  # a kill came between the result and the end: tidied up here
+        if refuse_irregular(self._folder / f"{JOURNAL}-wal"):  # a kill came before the end: tidied up here
             with suppress(AnchorscopeError):
                 Journal(self._folder).close()
         return Result.load(self._folder)
@@ -285,7 +284,7 @@ class Run:
             surrogate=self._surrogate(inside, sampled, rows, priority[drawn], journal),
             beyond=None
             if is_all and self._documents.beyond is None
-            else self._holders(candidates) - inside.n_holders(),
+            else self._document_frequency(candidates) - inside.document_frequency(),
             n_beyond=self._n_in_all - len(drawn),
             priority=priority[drawn],
         )
@@ -298,12 +297,12 @@ class Run:
         beyond = self._documents.beyond
         return len(self._chosen) if beyond is None else beyond.n_documents
 
-    def _holders(self, candidates: Candidates) -> NDArray[np.int64]:
+    def _document_frequency(self, candidates: Candidates) -> NDArray[np.int64]:
         """How many documents of the whole collection hold each term, (terms,)."""
         beyond = self._documents.beyond
         if beyond is None:
-            return candidates.n_holders()
-        return np.array([beyond.holders[term] for term in candidates.terms], np.int64)
+            return candidates.document_frequency()
+        return np.array([beyond.document_frequency[term] for term in candidates.terms], np.int64)
 
     def _candidates(self, backend: Backend) -> Candidates:
         """The terms that may be tested, where the model reads them."""
@@ -461,7 +460,7 @@ def refuse_existing(folder: Path | None, resume: bool) -> None:
         raise RunFolderError(f"{shortened(str(folder))} is no path ({brief(error)}); choose another --out.") from error
     if folder.exists() and not is_folder:
         raise RunFolderError(f"{folder} is a file; --out takes the folder of a run.")
-    if refuse_irregular(folder / FILE) and not resume:
+    if refuse_irregular(folder / JOURNAL) and not resume:
         raise RunFolderError(f"There is a run in {folder} already; go on with --resume, or choose another --out.")
     refuse_planted(folder)
     refuse_foreign(folder / RESULT, is_result)
@@ -475,7 +474,7 @@ def heard_before(folder: Path | None, resume: bool) -> HeardLabels | None:
 
 def is_finished(folder: Path) -> bool:
     """Whether the run in a folder has a result and nothing left to do."""
-    if not refuse_irregular(folder / FILE) or not refuse_irregular(folder / RESULT):
+    if not refuse_irregular(folder / JOURNAL) or not refuse_irregular(folder / RESULT):
         return False
     try:
         return Result.load(folder).finished

@@ -23,8 +23,7 @@ from anchorscope.predictors import load_predictor
 from anchorscope.predictors.labels import joined_names, share_of, split_names
 from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.predictors.remote.options import RemoteOptions
-from anchorscope.report.page import FILE as REPORT
-from anchorscope.report.page import is_report
+from anchorscope.report.page import REPORT, is_report
 from anchorscope.run import Run, heard_before, refuse_existing
 from anchorscope.settings import Settings, needs_perturbator, preset, strategy
 from anchorscope.text.read import Documents, read_files

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.budget import MAX_MODEL_CALLS, MAX_SECONDS
 from anchorscope.errors import RunFolderError
-from anchorscope.files import no_run_folder, refuse_irregular
+from anchorscope.files import JOURNAL, no_run_folder, refuse_irregular
 from anchorscope.journal.database import (
-    FILE,
     defensive,
     of_kinds,
     read_all_rounds,
@@ -48,7 +47,7 @@ class RunReader:
     """
 
     def __init__(self, folder: Path) -> None:
-        if not refuse_irregular(folder / FILE):
+        if not refuse_irregular(folder / JOURNAL):
             raise no_run_folder(folder)
         self._folder = folder
         self._opened = open_for_reading(folder)
@@ -263,7 +262,7 @@ class RunReader:
 
 def read_heard(folder: Path) -> HeardLabels | None:
     """The labels that the run in a folder was begun with; None if there is no run, or none that got so far."""
-    if not refuse_irregular(folder / FILE):
+    if not refuse_irregular(folder / JOURNAL):
         return None
     opened = open_for_reading(folder)
     try:

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError, StorageError
-from anchorscope.files import refuse_foreign, refuse_irregular, remove_drafts
+from anchorscope.files import JOURNAL, refuse_foreign, refuse_irregular, remove_drafts
 from anchorscope.journal.database import (
-    FILE,
     defensive,
     of_kinds,
     read_costs,
@@ -56,7 +55,7 @@ class Journal:
         self._made_lock = not (folder / LOCK).exists()
         self._lock = _locked(folder)
         remove_drafts(folder)
-        self.is_new = not (folder / FILE).exists()
+        self.is_new = not (folder / JOURNAL).exists()
         try:
             self._db = open_for_writing(folder)
         except BaseException:
@@ -73,7 +72,7 @@ class Journal:
     def discard(self) -> None:
         """Remove the journal, its lock and the folders that were made for them: bad input leaves nothing behind."""
         self.close()
-        for name in (FILE, LOG, INDEX):
+        for name in (JOURNAL, LOG, INDEX):
             (self._folder / name).unlink(missing_ok=True)
         self._tidy()
 
@@ -275,7 +274,7 @@ def enumerated(*columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 
 def refuse_busy(folder: Path) -> None:
     """Refuse a folder that another process writes to, before anything heavy is loaded; what a kill left there goes."""
-    if (folder / FILE).exists() and refuse_irregular(folder / LOCK):  # without a lock nobody writes
+    if (folder / JOURNAL).exists() and refuse_irregular(folder / LOCK):  # without a lock nobody writes
         lock = _locked(folder)
         remove_drafts(folder)
         lock.release()

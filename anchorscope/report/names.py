@@ -72,8 +72,8 @@ def driver_help(one: Aggregation) -> str | None:
 def _counts(score: type[LocalScore], settings: Mapping[str, Any]) -> dict[str, str]:
     """What was tested, how often."""
     if not score.tests_anchors:
-        holders = "documents with the term" if score.grain == "term" else "occurrences of the term"
-        return {"tested/of": f"{holders} that were tested, of all in documents of the label"}
+        of = "documents with the term" if score.grain == "term" else "occurrences of the term"
+        return {"tested/of": f"{of} that were tested, of all in documents of the label"}
     return {
         "anchors/tested": (
             "tests in which the term was an anchor (with it kept and other words replaced, the prediction stayed with "

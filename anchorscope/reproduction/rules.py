@@ -34,7 +34,7 @@ Answer = tuple[str, str]
 """What was measured, and the verdict."""
 
 
-def _counted(outcomes: Sequence[tuple[Box, bool]], what: str) -> Answer:
+def _answer_by_count(outcomes: Sequence[tuple[Box, bool]], what: str) -> Answer:
     """In how many boxes something is so, where it is not, and the verdict."""
     if not outcomes:
         return "no run for it", UNTESTABLE
@@ -102,7 +102,7 @@ def steepest(summary: Summary) -> Answer:
         (box, all(_no_less(_aopc(summary, box, "pr", 4), _aopc(summary, box, n, 4)) for n in ("sq", "h", "av", "av5")))
         for box in summary.boxes_with("unoptimised")
     ]
-    return _counted(outcomes, "AOPC^5 of G_pr is the highest of all aggregations, or within 5% of it,")
+    return _answer_by_count(outcomes, "AOPC^5 of G_pr is the highest of all aggregations, or within 5% of it,")
 
 
 def above_baselines(summary: Summary) -> Answer:
@@ -111,7 +111,7 @@ def above_baselines(summary: Summary) -> Answer:
         (box, all(_aopc(summary, box, "pr") > _aopc(summary, box, name) for name in ("base", "pr-inverse")))
         for box in summary.boxes_with("unoptimised")
     ]
-    return _counted(outcomes, "AOPC^20 of G_pr is above G_base and G_pr^-1")
+    return _answer_by_count(outcomes, "AOPC^20 of G_pr is above G_base and G_pr^-1")
 
 
 def average_inferior(summary: Summary) -> Answer:
@@ -120,7 +120,7 @@ def average_inferior(summary: Summary) -> Answer:
         (box, all(_aopc(summary, box, "av") < _aopc(summary, box, name) for name in ("pr", "sq", "h")))
         for box in summary.boxes_with("unoptimised")
     ]
-    return _counted(outcomes, "AOPC^20 of G_av is below G_pr, G_sq and G_h")
+    return _answer_by_count(outcomes, "AOPC^20 of G_av is below G_pr, G_sq and G_h")
 
 
 def close(summary: Summary) -> Answer:
@@ -131,7 +131,7 @@ def close(summary: Summary) -> Answer:
         (box, all(abs(value - pr) <= 0.2 * abs(pr) for value in others))
         for box, pr, *others in zip(boxes, found["pr"], found["sq"], found["h"])
     ]
-    measured, verdict = _counted(outcomes, "both within 20% of G_pr's AOPC^20")
+    measured, verdict = _answer_by_count(outcomes, "both within 20% of G_pr's AOPC^20")
     if boxes:
         sq, h = (_of_sums(found[name], found["pr"]) for name in ("sq", "h"))
         measured += f"; summed over the boxes G_sq has {sq:.2f}, G_h {h:.2f} of G_pr's"
@@ -184,7 +184,7 @@ def _against(summary: Summary, setting: str, base: str, claim: str) -> Answer:
         return "no run for it", UNTESTABLE
     pairs = [(summary.final(box, setting).mean(), summary.final(box, base).mean()) for box in boxes]
     outcomes = [(box, _no_less(float(new), float(old))) for box, (new, old) in zip(boxes, pairs)]
-    measured, _ = _counted(outcomes, claim)
+    measured, _ = _answer_by_count(outcomes, claim)
     ratio = _of_sums([new for new, _ in pairs], [old for _, old in pairs])
     mean_holds = ratio >= 1 - TOLERANCE
     yes = sum(so for _, so in outcomes)
@@ -433,7 +433,7 @@ def seconds(summary: Summary) -> Answer:
         so.append((box, when is not None and when <= whole / 10))
         if when is not None:
             told.append(when / whole)
-    measured, verdict = _counted(so, "optimised, 80% of the unoptimised AOPC^20 within a tenth of its time")
+    measured, verdict = _answer_by_count(so, "optimised, 80% of the unoptimised AOPC^20 within a tenth of its time")
     if so:
         some = f", where it is, after {np.median(told):.3f} of that time (median)" if told else ""
         measured += f"; reached at all in {len(told)}{some}"
@@ -457,7 +457,7 @@ def intro(summary: Summary) -> Answer:
         better = all(ours[-1]["aopc"] >= other["aopc"] * (1 - TOLERANCE) for other in others.values())
         so.append((box, better and ours[-1]["seconds"] < others["sq"]["seconds"]))
         told.append((ours[-1]["aopc"], others["sq"]["aopc"]))
-    measured, verdict = _counted(so, "optimised G_pr ends no lower than sum and average, in less time,")
+    measured, verdict = _answer_by_count(so, "optimised G_pr ends no lower than sum and average, in less time,")
     beside = f"; AOPC^20 {_of_sums(*zip(*told)):.2f} of the sum's, boxes summed" if told else ""
     return measured + beside, verdict
 

@@ -37,10 +37,11 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """A collection that some documents were drawn from: how many there are, and how many hold each of their terms."""
+    """A collection that some documents were drawn from: how many there are, and how many hold each of their
+    terms: its document frequency."""
 
     n_documents: int
-    holders: Mapping[str, int]
+    document_frequency: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
