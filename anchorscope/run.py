@@ -93,6 +93,7 @@ class Run:
         self._settings = settings
         self._aggregation = aggregation(settings.aggregation)
         self._strategy = strategy(settings.strategy)
+        # Resolved now, so that an unknown name is refused before anything is computed.
         self._make_backend = named_backend(backend) if isinstance(backend, str) else backend
         self._workers = workers
         self._budget = budget or Budget()
@@ -107,6 +108,7 @@ class Run:
         self.on_predicted: OnPredicted = lambda n, n_documents: None  # called as documents are predicted
         self.n_drawn = 0  # documents that the model is asked about, once that is known
         self._unseen: dict[str, int] = {}  # what the model does not read
+        # All that can be refused without asking the model is refused here, what is cheap to look at first.
         check_score(settings, self._predictor)
         refuse_existing(folder, resume)
         if workers is not None:
@@ -205,6 +207,7 @@ class Run:
         settings = self._settings
         check_labels(self._predictor.labels, settings)
         self._fit()
+        # After the perturbator has learnt: its fingerprint is a part of what must be the same.
         known = self._begin_or_compare(journal) if journal else {}
         score = self._score()
         with closing(self._make_backend(score, self._workers)) as backend:
@@ -252,10 +255,11 @@ class Run:
         is_all = len(drawn) == len(self._chosen)
         chosen = [self._chosen[number] for number in drawn.tolist()]
         inside = candidates if is_all else candidates.of(drawn)
-        if journal:
+        if journal:  # before the first call: a run that is killed while it predicts goes on with the same documents
             journal.begin({"drawn": len(drawn), "limited": isfinite(self._budget.max_model_calls)})
         tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
         self._refuse_small_budget(score, tested, len(chosen), journal)
+        # Those that the surrogate is fitted to: by priority, so that they are a random sample whatever the order.
         sampled = np.sort(np.argsort(priority[drawn])[: _fitted_to(len(self._predictor.labels))])
         before = Cost(
             predictor_texts=self._predictor.n_probed + int(known.get("asked", 0)),
@@ -333,6 +337,7 @@ class Run:
 
         A run that goes on with more calls keeps to the documents that it has drawn.
         """
+        # Where all are predicted, the calls left would not test a word; a share of them leaves most for tests.
         wanted = len(self._chosen)
         if wanted > self._budget.max_model_calls * PREDICTIONS_SHARE and self._strategy.draws_documents:
             wanted = max(PROBE, int(self._budget.max_model_calls * PREDICTIONS_SHARE))

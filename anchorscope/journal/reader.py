@@ -116,9 +116,11 @@ class RunReader:
     @cached_property
     def _counted_verdicts(self) -> CountedMeasurements:
         """All that a scan measured; of a race, what is within the prefix of its word."""
+        # The rules for robust documents are applied when read: the journal has what was found.
         verdicts = CountedMeasurements.of(self._rows, self.predicted, self.settings.empty_anchor_rule)
         if not self.counts_prefixes:
             return verdicts
+        # A prefix is a number of documents by priority, which is a hash of seed and key: it is worked out, not stored.
         keys = [str(key) for (key,) in self._db.execute("SELECT key FROM documents ORDER BY number")]
         prefixes = {(label, term): n for label, term, n in self._db.execute("SELECT * FROM prefixes")}
         return verdicts.within(prefixes, priorities(self.settings.seed, keys))
@@ -195,7 +197,7 @@ class RunReader:
             of_label = ranks.setdefault(label, {})
             place = of_label.setdefault(term, len(of_label)), label, row
             places[document] = min(place, places.get(document, place))
-        last = len(self.terms), 0, 0
+        last = len(self.terms), 0, 0  # a text without evidence comes after every one that has some
         return {number: texts[number] for number in sorted(texts, key=lambda number: places.get(number, last))}
 
     @defensive
@@ -229,7 +231,7 @@ class RunReader:
     @defensive
     def tested_per_label(self) -> NDArray[np.int64]:
         """How many documents of each label have a tested word."""
-        tested = np.unique(self._rows[self._rows["term"] >= 0]["document"])
+        tested = np.unique(self._rows[self._rows["term"] >= 0]["document"])  # -1 is the empty anchor, which is no word
         return np.bincount(self.predicted[tested], minlength=len(self.labels))
 
     @defensive
@@ -247,6 +249,7 @@ class RunReader:
     def tests_left(self) -> int:
         """At most so many tests are still to come: occurrences of explained labels, neither tested nor skipped."""
         of_label = self._per_label("SELECT label, sum(occurrences) FROM counts GROUP BY label")
+        # Skips may be negative (taken up again), so their sum is what is skipped now.
         of_label -= self._per_label("SELECT label, sum(n) FROM skips GROUP BY label")
         tested = self._rows[self._rows["term"] >= 0]
         of_label -= np.bincount(self.predicted[tested["document"]], minlength=len(self.labels))

@@ -51,9 +51,10 @@ class Journal:
         """Open or create; refuse at once if another process writes here."""
         self._folder = folder
         self._meta: dict[str, Any] | None = None  # not read yet
+        # What is not there yet is what this run makes: bad input takes that away again, and nothing of anybody else's.
         self._made_folders = [path for path in (folder, *folder.parents) if not path.exists()]
         self._made_lock = not (folder / LOCK).exists()
-        self._lock = _locked(folder)
+        self._lock = _locked(folder)  # first: what follows must be the only writer's
         remove_drafts(folder)
         self.is_new = not (folder / JOURNAL).exists()
         try:
@@ -139,6 +140,7 @@ class Journal:
             raise LookupError("its documents are not the first ones of the run, one after another")
         if any(len(blob) != 8 * n_labels for blob in blobs):
             raise LookupError("it knows labels that there are not")
+        # Little-endian doubles, bit for bit as they were: a run that goes on plans the same.
         found = np.frombuffer(b"".join(blobs), "<f8").reshape(len(rows), n_labels)
         said = Predictions.of(found)
         if (said.labels != labels).any() or (said.confidence != confidence).any() or not (found >= 0).all():
@@ -165,7 +167,7 @@ class Journal:
         if self._holds_terms():
             return
         tally = collection.tally
-        labels, terms = np.nonzero(tally.occurrences)
+        labels, terms = np.nonzero(tally.occurrences)  # most terms are in the documents of a few labels only
         known = (tally.occurrences, tally.documents, collection.expected_of_all())
         counts = (labels, terms, *(column[labels, terms] for column in known))
         with self._transaction():
@@ -238,6 +240,7 @@ class Journal:
 
         A round that could not be afforded in full is written again when it can.
         """
+        # One transaction: a kill leaves the round before it, never a half of this one.
         with self._transaction():
             self._db.execute("INSERT OR REPLACE INTO measurements VALUES (?, ?)", (number, packed(rows)))
             self._db.executemany("INSERT OR REPLACE INTO skips VALUES (?, ?, ?, ?)", ((number, *s) for s in skips))

@@ -51,6 +51,7 @@ def by_set_up(rule: Callable[[Summary], Answer]) -> Callable[[Summary], Answer]:
 
     def judged(summary: Summary) -> Answer:
         answers = {name: rule(part) for name, part in _set_ups(summary).items()}
+        # A set-up that has no run for a claim says nothing about it; where none has, the rule says so of them all.
         answers = {name: answer for name, answer in answers.items() if answer[1] != UNTESTABLE}
         if len(answers) < 2:
             return next(iter(answers.values())) if answers else rule(summary)
@@ -91,8 +92,10 @@ def _no_less(value: float, other: float) -> bool:
 
 
 def _aopc(summary: Summary, box: Box, name: str, k: int = -1) -> float:
+    """AOPC after k + 1 terms, or after all; the mean over seeds."""
     table = summary.curves(box, name)
     assert table is not None
+    # (seeds, terms): a list may be shorter than k, and then its last value stands for what comes after it.
     return float(table[:, min(k, table.shape[1] - 1) if k >= 0 else -1].mean())
 
 
@@ -188,6 +191,7 @@ def _against(summary: Summary, setting: str, base: str, claim: str) -> Answer:
     ratio = _of_sums([new for new, _ in pairs], [old for _, old in pairs])
     mean_holds = ratio >= 1 - TOLERANCE
     yes = sum(so for _, so in outcomes)
+    # The claim is about quality on the whole: a mean that holds is worth as much as half of the boxes.
     verdict = HOLDS if yes == len(outcomes) else IN_PART if mean_holds or 2 * yes >= len(outcomes) else FAILS
     return f"{measured}; summed AOPC^20 {ratio:.2f} of {base}'s, time {_time_ratio(summary, setting, base)}", verdict
 
@@ -263,6 +267,7 @@ def tau_tilde(summary: Summary) -> Answer:
         return "no run for it", UNTESTABLE
     aopc = {s: [float(summary.final(box, s).mean()) for box in boxes] for s in ("filter", "tau-tilde", "masking")}
     means = {setting: float(np.mean(values)) for setting, values in aopc.items()}
+    # "Costs most" is a claim about the next worst one: being below both is not enough if that is within the noise.
     rival = min(("filter", "masking"), key=lambda setting: means[setting])
     apart = [mine - other for mine, other in zip(aopc["tau-tilde"], aopc[rival])]
     difference = float(np.mean(apart))
@@ -294,6 +299,7 @@ def filter_saves(summary: Summary) -> Answer:
     if not ratios:
         return "no run for it", UNTESTABLE
     saved = [1 - ratio for ratio in ratios]
+    # The paper says 30 to 40%; five points to either side count as that.
     inside = [0.25 <= share <= 0.45 for share in saved]
     verdict = HOLDS if all(inside) else IN_PART if 0.25 <= np.mean(saved) <= 0.45 or any(inside) else FAILS
     samples = 1 - np.mean(_ratios(summary, "filter", "stop-rare", "samples"))
@@ -325,6 +331,7 @@ def shared(summary: Summary) -> Answer:
     told += f"; the optimisations against stop-rare: {np.mean(narrow):.2f}" if narrow else ""
     beside = f"; two seeds of the unoptimised setting share {np.mean(overlaps):.2f}" if overlaps else ""
     mean = float(np.mean(every))
+    # "About 80%": ten points to either side; more than that is no fault of the claim, but no longer what it says.
     verdict = HOLDS if 0.7 <= mean <= 0.9 else IN_PART if 0.6 <= mean <= 1 else FAILS
     return f"mean share {mean:.2f}: {told}{beside}", verdict
 
@@ -382,7 +389,7 @@ def sentences(summary: Summary) -> Answer:
     rows = [row for row in summary.sentence_rows() if row["task"] in ("corona", "toys") and not row["proposed"]]
     if not rows:
         return "no task with the paper's sentences", UNTESTABLE
-    pairs = [*zip(rows[::2], rows[1::2])]
+    pairs = [*zip(rows[::2], rows[1::2])]  # a row with the top word, then one with its substitute
     firsts = [float(first["drop"]) for first, _ in pairs]
     others = [float(other["drop"]) for _, other in pairs]
     so = np.mean(firsts) >= 0.4 and max(others) <= 0.08

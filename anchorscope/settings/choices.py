@@ -80,6 +80,7 @@ class Settings:
         """Refuse what cannot be, in one sentence."""
         for field in fields(self):  # plain values, so that a setting read back from JSON is equal
             value = getattr(self, field.name)
+            # A number of numpy, from a search over settings for example, would not survive JSON as it is.
             is_scalar = hasattr(value, "item") and np.ndim(value) == 0
             object.__setattr__(self, field.name, value.item() if is_scalar else value)
             kind, said = _KINDS.get(str(field.type), (object, ""))
@@ -90,6 +91,7 @@ class Settings:
             if not listed or not all(isinstance(label, str) for label in self.labels):
                 raise InputError(f"labels must be a list of names, not {in_a_line(self.labels)}.")
             object.__setattr__(self, "labels", tuple(self.labels))
+        # Names before ranges before what goes together: the first fault that is told is the one to mend first.
         for name, known in _NAMED.items():
             if getattr(self, name) not in known:
                 raise UnknownNameError(name.replace("_", " "), getattr(self, name), known)
@@ -103,6 +105,7 @@ class Settings:
                 span = f"from {low} to {high}" if closed else f"between {low} and {high}, both excluded"
                 raise InputError(f"{_option(name)} must be {span}, not {value}.")
         aggregation = resolved_aggregation(self.aggregation)
+        # After the names are known to be right: what a score is if not given follows from the aggregation.
         if self.score is None:
             object.__setattr__(self, "score", "occlusion" if aggregation.is_graded else "anchor")
         self._check_terms()
@@ -113,6 +116,7 @@ class Settings:
 
     def _check_terms(self) -> None:
         """Terms of several words can be left out, but not replaced."""
+        # What stands in for a word is one word: there is nothing of the kind for a hashtag or a link.
         replaces = score_perturbs(self)
         kinds = checked_kinds((PLAIN if replaces else ",".join(USUAL)) if self.terms is None else self.terms)
         if replaces and kinds != PLAIN:
