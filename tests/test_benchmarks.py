@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -294,3 +296,15 @@ def test_a_band_beyond_5_percent_shows_nothing() -> None:
 
 def test_a_median_of_an_even_number_is_the_mean_of_the_middle_two() -> None:
     assert calibration._spread([17, 19, 20, 20]) == "17 to 20, 19.5 in the median, 1 of 4 below 18"
+
+
+def road(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks.road", *options]
+    return subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True)
+
+
+def test_the_road_of_a_run_is_counted_and_a_refusal_has_none() -> None:
+    found = re.match(r"default: (\d+) modules, (\d+) hops, commit ", road().stdout)
+    assert found and 20 < int(found[1]) < int(found[2])
+    refused = road("--perturbator", "corpus")
+    assert refused.returncode and "so it has no road" in refused.stderr and not refused.stdout
