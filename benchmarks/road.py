@@ -1,11 +1,13 @@
 """The road of one run through the house: how many modules it enters, and how many distinct hops lie between them.
 
-    python -m benchmarks.road [--preset fast] [--perturbator NAME]
+    python -m benchmarks.road [--preset fast] [--perturbator NAME] [--merged LINES]
 
 A small run of the command line is traced, 120 documents of two words that matter and a function for a model; in a
 process of its own, so that nothing is loaded before. A *module* is one in which a function was called, a *hop* an
 ordered pair of modules of which the second was entered from wherever the first had been. What is done when a module is
-imported does not count. Prints one line: the options, modules, hops and the commit.
+imported does not count. Prints one line: the options, modules, hops and the commit. With ``--merged``, a second one:
+what would be left if files of a room were made one, that pair first which takes most hops away, while together they
+have no more than so many lines.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 import tempfile
 import threading
 from contextlib import redirect_stdout
+from itertools import combinations
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -71,16 +74,48 @@ def traced(options: list[str]) -> Road:
     return road
 
 
+def merged(road: Road, most_lines: int) -> tuple[int, int]:
+    """The modules and hops that are left when files of a room are made one, greedily."""
+    lines = {name: _n_lines(name) for name in road.modules}
+    hops = road.hops
+    while True:
+        pairs = [
+            (len(hops) - len(_with_one(hops, one, other)), one, other)
+            for one, other in combinations(sorted(lines), 2)
+            if one.split(".")[:2] == other.split(".")[:2] and lines[one] + lines[other] <= most_lines
+        ]
+        saved, one, other = max(pairs, default=(0, "", ""))
+        if not saved:
+            return len(lines), len(hops)
+        hops = _with_one(hops, one, other)
+        lines[one] += lines.pop(other)
+
+
+def _with_one(hops: set[tuple[str, str]], one: str, other: str) -> set[tuple[str, str]]:
+    """The hops where the other module is a part of the one."""
+    renamed = {(one if a == other else a, one if b == other else b) for a, b in hops}
+    return {(a, b) for a, b in renamed if a != b}
+
+
+def _n_lines(module: str) -> int:
+    return Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8").count("\n")
+
+
 def main() -> None:
     """Trace and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--preset")
     parser.add_argument("--perturbator")
+    parser.add_argument("--merged", type=int, metavar="LINES")
     given = vars(parser.parse_args())
+    most_lines = given.pop("merged")
     options = [f"--{name}={value}" for name, value in given.items() if value is not None]
     road = traced(options)
     commit = facts()["commit"]
     print(f"{' '.join(options) or 'default'}: {len(road.modules)} modules, {len(road.hops)} hops, commit {commit[:9]}")
+    if most_lines is not None:
+        n_modules, n_hops = merged(road, most_lines)
+        print(f"merged up to {most_lines} lines: {n_modules} modules, {n_hops} hops")
 
 
 if __name__ == "__main__":
