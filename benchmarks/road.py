@@ -4,8 +4,8 @@
 
 A small run of the command line is traced, 120 documents of two words that matter and a function for a model; in a
 process of its own, so that nothing is loaded before. A *module* is one in which a function was called, a *hop* an
-ordered pair of modules in which two calls came after one another, whoever made the second. What is done when a module is
-imported does not count. Prints one line: the options, modules, hops and the commit. With ``--merged``, a second one:
+ordered pair of modules in which two calls came after one another, whoever made the second. What is done when a module
+is imported does not count. Prints one line: the options, modules, hops and the commit. With ``--merged``, a second one:
 what would be left if files of a room were made one, that pair first which takes most hops away, while together they
 have no more than so many lines.
 """
