@@ -211,7 +211,7 @@ def test_no_half_file_is_left_behind(write: str, tmp_path: Path, monkeypatch) ->
     monkeypatch.setattr("os.replace", full)
     with pytest.raises(StorageError, match="No space left on device"):
         finish(make_run(folder=tmp_path)) if write == "result" else write_report(tmp_path)
-    before = {result.JOURNAL} if write == "report" else set()
+    before = {result.RESULT} if write == "report" else set()
     assert {path.name for path in tmp_path.iterdir()} == {JOURNAL, LOCK} | before
 
 
@@ -318,7 +318,7 @@ def test_a_result_says_whether_there_was_anything_left_to_do(tmp_path: Path) -> 
 def test_a_broken_result_is_no_finished_run(tmp_path: Path) -> None:
     run = make_run(folder=tmp_path / "run")
     finish(run)
-    (tmp_path / "run" / result.JOURNAL).write_text('{"schema": 1}')
+    (tmp_path / "run" / result.RESULT).write_text('{"schema": 1}')
     assert not is_finished(tmp_path / "run")
 
 
