@@ -29,7 +29,7 @@ from anchorscope.planning.candidates import check_scripts, choose, find_candidat
 from anchorscope.planning.collection import LazyWords, check_labels
 from anchorscope.sampling.draws import half_masks
 from anchorscope.sampling.engine import SHARED_BLOCK
-from anchorscope.settings import Settings, check_score
+from anchorscope.settings import Settings, check_score, strategy
 from anchorscope.text.read import Documents
 from anchorscope.types import Perturbator, Predictor, Unit, Words
 
@@ -59,7 +59,7 @@ LOOKED_AT = 1000
 class Estimate:
     """Counts and times; ``occurrences`` bounds the tests, the rest is expected.
 
-    ``at_most``: under a race that is what it takes to test everything, and most races end before.
+    ``at_most``: where a strategy may end early, that is what it takes to test everything; most races end before.
     """
 
     documents: int
@@ -171,7 +171,7 @@ def estimate(
         perturbator_seconds=a_pass * n_passes / workers,
         own_seconds=OWN_SECONDS * n_changed / workers,
         measured_on=len(some),
-        at_most=settings.strategy == "race",
+        at_most=strategy(settings.strategy).ends_early,
         price_per_1000=price_per_1000,
         predictor_tokens=round(_tokens_a_text(predictor) * n_texts),
     )

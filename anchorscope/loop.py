@@ -132,6 +132,7 @@ class Loop:
         found, spent = self._known(round_)
         n_known = len(found)
         first, rest = _divided(round_, n_known)
+        # What is written down is not measured again; the rest comes in pieces, as far as time and calls go.
         while rest is not None and not self._parts.budget.is_spent(self._cost + spent + self._clock.running()):
             more, cost = self._measure(rest, self._cost + spent)
             spent += cost
@@ -141,12 +142,13 @@ class Loop:
             first, rest = _divided(round_, len(found))
         n_found = len(found)
         is_new = self._number not in self._closed or n_found > n_known
-        if is_new:
+        if is_new:  # a round that was only read has its seconds written down
             spent += self._clock.spent()
         self._cost += spent
         self._is_short = rest is not None
         if round_.units and not n_found:
             return False
+        # Counted before it is written: the prefixes that are written are those after this round.
         self._ledger.add(first, found)
         if journal is not None and is_new:
             rows = rows_of(first, found, self._collection)
@@ -187,6 +189,8 @@ class Loop:
             self._pace = max(monotonic() - begun, 1e-9) / len(units)
             return found
         except ModelError as error:
+            # To find the document its texts are made again; where a test may stop early that asks the model, so no more
+            # than what is left.
             meter.allow(max(0.0, left - (meter.answers - before)))
             unit = unit_of(error.text, round_.units, parts.predictor, parts.perturbator, parts.settings)
             if unit is None:
@@ -216,9 +220,11 @@ class Loop:
         if budget.is_spent(self._cost + self._clock.running()):
             return
         meter = self._parts.predictor.meter
+        # The meter has counted all along: what it counts from here on is the evidence's.
         before = Cost(predictor_texts=-meter.sent, predictor_tokens=-meter.tokens, kept_answers=-meter.found)
         meter.allow(budget.calls_left(self._cost))
         meter.end_in(budget.seconds_left(self._cost + self._clock.running()))
+        # Where calls run out on the way, what is written stays, without the mark that the evidence is complete.
         with suppress(CallsSpentError):
             curves = evidence.aopc_curves(self._parts.predictor, self._collection, shown, settings)
             journal.begin({"aopc": curves})

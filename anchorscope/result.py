@@ -24,9 +24,9 @@ from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
 from anchorscope.files import JOURNAL, no_run_folder, read_regular, write_whole
 from anchorscope.types import Cost, Explanation, Snapshot, Term, taken_out
 
-SCHEMA = 2
+RESULT_SCHEMA = 2
 READ_SCHEMAS = (1, 2)
-FILE = "result.json"
+RESULT = "result.json"
 
 LARGEST = 1 << 26
 """Bytes that no result has: a hundred thousand terms take so many, and to read them as many as twenty times that."""
@@ -58,7 +58,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Plain values in the shape of ``result.json``."""
         return {
-            "schema": SCHEMA,
+            "schema": RESULT_SCHEMA,
             "labels": {label: explanation_to_dict(e) for label, e in self.explanations.items()},
             "finished": self.finished,
             "settled": self.settled,
@@ -79,7 +79,7 @@ class Result:
 
     def save(self, folder: Path) -> Path:
         """Write ``result.json`` whole or not at all."""
-        path = folder / FILE
+        path = folder / RESULT
         text = self.to_json()
         if len(text) > LARGEST:
             raise StorageError(
@@ -97,12 +97,12 @@ class Result:
     @classmethod
     def load(cls, folder: Path) -> Result:
         """The result in a run folder."""
-        path = folder / FILE
+        path = folder / RESULT
         try:
             values = _read_json(read_regular(path, at_most=LARGEST))
             schema = values["schema"]
             if schema not in READ_SCHEMAS:
-                raise RunFolderError(f"{path} has schema {schema!r}, this version reads 1 and {SCHEMA}.")
+                raise RunFolderError(f"{path} has schema {schema!r}, this version reads 1 and {RESULT_SCHEMA}.")
             return cls(
                 explanations={
                     label: explanation_from_dict(label, e, schema)
@@ -200,10 +200,10 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
 
 
 def _term_to_dict(term: Term) -> dict[str, Any]:
-    return {**asdict(term), "interval": [_finite(x) for x in term.interval], "examples": list(term.examples)}
+    return {**asdict(term), "interval": [_none_if_endless(x) for x in term.interval], "examples": list(term.examples)}
 
 
-def explanation_from_dict(label: str, values: Mapping[str, Any], schema: int = SCHEMA) -> Explanation:
+def explanation_from_dict(label: str, values: Mapping[str, Any], schema: int = RESULT_SCHEMA) -> Explanation:
     """The explanation that ``explanation_to_dict`` wrote, or the version before it."""
     if schema == 1:
         values = _from_schema_1(values)
@@ -325,6 +325,6 @@ def json_schema() -> dict[str, Any]:
     return schema
 
 
-def _finite(value: float) -> float | None:
+def _none_if_endless(value: float) -> float | None:
     """JSON has no infinity: an end that is not known is null."""
     return value if isfinite(value) else None

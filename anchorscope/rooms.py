@@ -2,7 +2,8 @@
 
 A room is a sub-package, or a file at the root. It may import from the rooms that its line names, from ``VALUES``, and
 from itself, and there is nothing on the line that it does not use: a test holds the code to this table, and the maps in
-README.md and docs/design.md are checked against it. ``python -m anchorscope.rooms`` prints the map.
+README.md and docs/design.md and the docstring of each sub-package are checked against it. ``python -m
+anchorscope.rooms`` prints the map.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.asking.timed_perturbator import TimedPerturbator
 from anchorscope.backends.named import MakeBackend, named_backend
 from anchorscope.errors import AnchorscopeError, RunFolderError
-from anchorscope.files import is_path_of_folder, refuse_foreign, refuse_irregular
-from anchorscope.journal.database import FILE, reading
+from anchorscope.files import JOURNAL, is_path_of_folder, refuse_foreign, refuse_irregular
+from anchorscope.journal.database import reading
 from anchorscope.journal.identity import differences, digest
 from anchorscope.journal.opening import refuse_planted
 from anchorscope.journal.reader import RunReader, read_heard
@@ -44,11 +44,10 @@ from anchorscope.local_scores.metered import MeteredScore, refuse_small_budget
 from anchorscope.loop import Clock, Loop, Parts
 from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates, priorities
 from anchorscope.planning.collection import Collection, LazyWords, Predictions, check_labels, collect, fit_surrogate
-from anchorscope.result import FILE as RESULT
-from anchorscope.result import Result, is_result
+from anchorscope.result import RESULT, Result, is_result
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import Surrogate
-from anchorscope.settings import NO_PERTURBATOR, Settings, check_score, needs_perturbator
+from anchorscope.settings import NO_PERTURBATOR, Settings, check_score, needs_perturbator, strategy
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, HeardLabels, Perturbator, Predictor, SharingBackend, Snapshot
 
@@ -93,6 +92,8 @@ class Run:
         self.perturbator = perturbator
         self._settings = settings
         self._aggregation = aggregation(settings.aggregation)
+        self._strategy = strategy(settings.strategy)
+        # Resolved now, so that an unknown name is refused before anything is computed.
         self._make_backend = named_backend(backend) if isinstance(backend, str) else backend
         self._workers = workers
         self._budget = budget or Budget()
@@ -107,6 +108,7 @@ class Run:
         self.on_predicted: OnPredicted = lambda n, n_documents: None  # called as documents are predicted
         self.n_drawn = 0  # documents that the model is asked about, once that is known
         self._unseen: dict[str, int] = {}  # what the model does not read
+        # All that can be refused without asking the model is refused here, what is cheap to look at first.
         check_score(settings, self._predictor)
         refuse_existing(folder, resume)
         if workers is not None:
@@ -195,7 +197,7 @@ class Run:
         self._fit()
         with closing(RunReader(self._folder)) as kept:
             self._compare(kept.meta)
-        if refuse_irregular(self._folder / f"{FILE}-wal"):  # a kill came between the result and the end: tidied up here
+        if refuse_irregular(self._folder / f"{JOURNAL}-wal"):  # a kill came before the end: tidied up here
             with suppress(AnchorscopeError):
                 Journal(self._folder).close()
         return Result.load(self._folder)
@@ -205,6 +207,7 @@ class Run:
         settings = self._settings
         check_labels(self._predictor.labels, settings)
         self._fit()
+        # After the perturbator has learnt: its fingerprint is a part of what must be the same.
         known = self._begin_or_compare(journal) if journal else {}
         score = self._score()
         with closing(self._make_backend(score, self._workers)) as backend:
@@ -252,10 +255,11 @@ class Run:
         is_all = len(drawn) == len(self._chosen)
         chosen = [self._chosen[number] for number in drawn.tolist()]
         inside = candidates if is_all else candidates.of(drawn)
-        if journal:
+        if journal:  # before the first call: a run that is killed while it predicts goes on with the same documents
             journal.begin({"drawn": len(drawn), "limited": isfinite(self._budget.max_model_calls)})
         tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
         self._refuse_small_budget(score, tested, len(chosen), journal)
+        # Those that the surrogate is fitted to: by priority, so that they are a random sample whatever the order.
         sampled = np.sort(np.argsort(priority[drawn])[: _fitted_to(len(self._predictor.labels))])
         before = Cost(
             predictor_texts=self._predictor.n_probed + int(known.get("asked", 0)),
@@ -284,7 +288,7 @@ class Run:
             surrogate=self._surrogate(inside, sampled, rows, priority[drawn], journal),
             beyond=None
             if is_all and self._documents.beyond is None
-            else self._holders(candidates) - inside.n_holders(),
+            else self._document_frequency(candidates) - inside.document_frequency(),
             n_beyond=self._n_in_all - len(drawn),
             priority=priority[drawn],
         )
@@ -297,12 +301,12 @@ class Run:
         beyond = self._documents.beyond
         return len(self._chosen) if beyond is None else beyond.n_documents
 
-    def _holders(self, candidates: Candidates) -> NDArray[np.int64]:
+    def _document_frequency(self, candidates: Candidates) -> NDArray[np.int64]:
         """How many documents of the whole collection hold each term, (terms,)."""
         beyond = self._documents.beyond
         if beyond is None:
-            return candidates.n_holders()
-        return np.array([beyond.holders[term] for term in candidates.terms], np.int64)
+            return candidates.document_frequency()
+        return np.array([beyond.document_frequency[term] for term in candidates.terms], np.int64)
 
     def _candidates(self, backend: Backend) -> Candidates:
         """The terms that may be tested, where the model reads them."""
@@ -333,8 +337,9 @@ class Run:
 
         A run that goes on with more calls keeps to the documents that it has drawn.
         """
+        # Where all are predicted, the calls left would not test a word; a share of them leaves most for tests.
         wanted = len(self._chosen)
-        if wanted > self._budget.max_model_calls * PREDICTIONS_SHARE and self._settings.strategy == "race":
+        if wanted > self._budget.max_model_calls * PREDICTIONS_SHARE and self._strategy.draws_documents:
             wanted = max(PROBE, int(self._budget.max_model_calls * PREDICTIONS_SHARE))
         wanted = int(known.get("drawn", wanted))
         return np.sort(np.argsort(priority, kind="stable")[:wanted])
@@ -379,9 +384,9 @@ class Run:
         priority: NDArray[np.uint64],
         journal: Journal | None,
     ) -> Surrogate | None:
-        """What the predictions say of every term, where a race has a use for it; as it was fitted, if it was."""
+        """What the predictions say of every term, where the strategy has a use for it; as it was fitted, if it was."""
         settings = self._settings
-        if not (settings.surrogate and settings.strategy == "race" and self._aggregation.is_graded):
+        if not (settings.surrogate and self._strategy.uses_surrogate and self._aggregation.is_graded):
             return None
         known = journal.read_surrogate(len(self._predictor.labels), len(candidates.terms)) if journal else None
         if known is not None:
@@ -392,7 +397,7 @@ class Run:
         return fitted
 
     def _warn_of_labels_only(self) -> None:
-        by_confidence = self._settings.strategy == "scan" and self._settings.order.startswith("confidence")
+        by_confidence = "order" in self._strategy.reads and self._settings.order.startswith("confidence")
         if by_confidence and not self._predictor.has_probabilities:
             warnings.warn(
                 f"{self._predictor.name} answers labels without probabilities, so documents cannot be ordered by "
@@ -460,7 +465,7 @@ def refuse_existing(folder: Path | None, resume: bool) -> None:
         raise RunFolderError(f"{shortened(str(folder))} is no path ({brief(error)}); choose another --out.") from error
     if folder.exists() and not is_folder:
         raise RunFolderError(f"{folder} is a file; --out takes the folder of a run.")
-    if refuse_irregular(folder / FILE) and not resume:
+    if refuse_irregular(folder / JOURNAL) and not resume:
         raise RunFolderError(f"There is a run in {folder} already; go on with --resume, or choose another --out.")
     refuse_planted(folder)
     refuse_foreign(folder / RESULT, is_result)
@@ -474,7 +479,7 @@ def heard_before(folder: Path | None, resume: bool) -> HeardLabels | None:
 
 def is_finished(folder: Path) -> bool:
     """Whether the run in a folder has a result and nothing left to do."""
-    if not refuse_irregular(folder / FILE) or not refuse_irregular(folder / RESULT):
+    if not refuse_irregular(folder / JOURNAL) or not refuse_irregular(folder / RESULT):
         return False
     try:
         return Result.load(folder).finished

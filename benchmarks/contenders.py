@@ -35,7 +35,7 @@ from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.candidates import find_candidates, priorities
 from anchorscope.planning.collection import Collection, Predictions, collect, fit_surrogate
 from anchorscope.run import PREDICTIONS_SHARE, Run
-from anchorscope.settings import preset, score_perturbs
+from anchorscope.settings import preset, score_perturbs, strategy
 from anchorscope.text.read import read_texts
 from anchorscope.text.words import removals, split, terms
 from anchorscope.types import Predictor
@@ -240,7 +240,7 @@ def by_preset(name: str, **settings: Any) -> Callable[[Documents], Lists]:
     def contender(given: Documents) -> Lists:
         chosen = preset(name, seed=given.seed, **settings)
         predicted = given.calls * PREDICTIONS_SHARE
-        if chosen.strategy == "scan" and len(given.texts) > predicted:
+        if not strategy(chosen.strategy).draws_documents and len(given.texts) > predicted:
             chosen = preset(name, seed=given.seed, sample_documents=predicted / len(given.texts), **settings)
         noise = named_perturbator(given.perturbator, top_n=chosen.top_n) if score_perturbs(chosen) else None
         budget = Budget(max_model_calls=given.calls)

@@ -35,8 +35,7 @@ import uvicorn
 
 from anchorscope import cli
 from anchorscope.asking.kept_answers import VARIABLE
-from anchorscope.files import read_regular
-from anchorscope.journal.database import FILE as JOURNAL
+from anchorscope.files import JOURNAL, read_regular
 from anchorscope.report.live import LiveRun
 from anchorscope.report.server import make_server
 from anchorscope.run import is_finished

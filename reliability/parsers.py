@@ -18,7 +18,7 @@ import numpy as np
 
 from anchorscope import cli
 from anchorscope.asking.answers import checked
-from anchorscope.journal.database import FILE as JOURNAL
+from anchorscope.files import JOURNAL
 from anchorscope.journal.measurements import ROW
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
@@ -28,8 +28,7 @@ from anchorscope.report.guard import Guard
 from anchorscope.report.page import report
 from anchorscope.report.table import result_table
 from anchorscope.report.view import page_data
-from anchorscope.result import FILE as RESULT
-from anchorscope.result import Result
+from anchorscope.result import RESULT, Result
 from anchorscope.run import Run
 from anchorscope.settings import Settings, preset
 from anchorscope.testing import WeightPredictor

@@ -21,9 +21,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from anchorscope.asking.answers_file import FILE as ANSWERS
-from anchorscope.asking.answers_file import open_answers
-from anchorscope.journal.database import COUNTED, FILE
+from anchorscope.asking.answers_file import ANSWERS, open_answers
+from anchorscope.files import JOURNAL
+from anchorscope.journal.database import COUNTED
 from anchorscope.journal.opening import INDEX, LOG, ROLLBACK
 from anchorscope.journal.writer import LOCK
 
@@ -36,7 +36,7 @@ KEPT = "kept"
 RESULT = "result.json"
 REPORT = "report.html"
 EVALUATION = "evaluation.json"
-NAMES = (FILE, LOG, INDEX, ROLLBACK, LOCK, RESULT, REPORT, EVALUATION)
+NAMES = (JOURNAL, LOG, INDEX, ROLLBACK, LOCK, RESULT, REPORT, EVALUATION)
 DRAFTS = tuple(f"{name}.part" for name in (RESULT, REPORT, EVALUATION))
 """Names under which drafts were once written."""
 
@@ -95,7 +95,7 @@ class Plant:
 
     def database(self) -> closing[sqlite3.Connection]:
         """The journal, to be changed."""
-        return closing(sqlite3.connect(self.folder / FILE, isolation_level=None))
+        return closing(sqlite3.connect(self.folder / JOURNAL, isolation_level=None))
 
 
 # --- files in the place of others ---
@@ -165,7 +165,7 @@ def plant_rollback(journal: Path, victim: Path) -> None:
 
 def hot(plant: Plant) -> None:
     """A hot journal that names the victim."""
-    plant_rollback(plant.folder / FILE, plant.victim)
+    plant_rollback(plant.folder / JOURNAL, plant.victim)
 
 
 def hot_answers(plant: Plant) -> None:
@@ -208,7 +208,7 @@ def logged(plant: Plant) -> None:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA wal_autocheckpoint=0")
         db.execute("UPDATE meta SET value = value || ' '")
-        kept = {name: (plant.folder / name).read_bytes() for name in (FILE, LOG)}
+        kept = {name: (plant.folder / name).read_bytes() for name in (JOURNAL, LOG)}
     for name, data in kept.items():
         (plant.folder / name).write_bytes(data)
 
@@ -380,17 +380,17 @@ KINDS: dict[str, Callable[[Plant], None]] = {
         for name in NAMES
         for to in ("victim", "nothing")
     },
-    **{f"{name} is an endless link": partial(linked, name=name, target="endless") for name in (FILE, LOG, RESULT)},
+    **{f"{name} is an endless link": partial(linked, name=name, target="endless") for name in (JOURNAL, LOG, RESULT)},
     **{f"{name} is a link to victim": partial(linked, name=name, target="victim") for name in DRAFTS},
     **{f"{name} has a second name outside": partial(shared, name=name) for name in NAMES},
     **{f"{name} is a pipe": partial(piped, name=name) for name in NAMES},
     **{f"{name} is a folder": partial(in_a_folder, name=name) for name in NAMES},
-    **{f"{name} is a socket": partial(listening, name=name) for name in (FILE, LOG, RESULT)},
+    **{f"{name} is a socket": partial(listening, name=name) for name in (JOURNAL, LOG, RESULT)},
     **{
         f"{name} is somebody's": partial(foreign, name=name)
         for name in (LOG, INDEX, ROLLBACK, LOCK, RESULT, REPORT, EVALUATION)
     },
-    **{f"{name} has two terabytes": partial(holes, name=name) for name in (FILE, LOG, RESULT, REPORT)},
+    **{f"{name} has two terabytes": partial(holes, name=name) for name in (JOURNAL, LOG, RESULT, REPORT)},
     "a log of three gigabytes of holes": partial(holes, name=LOG, size=3 << 30),
     **{f"schema: {change}": partial(other_schema, change=change) for change in SCHEMAS},
     "another version": other_version,
@@ -400,7 +400,7 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "kept answers in the victim": partial(linked_answers, target=VICTIM),
     "kept answers in a file to be made": partial(linked_answers, target="new"),
     "rows in the log only": logged,
-    "bytes of the journal": partial(changed_bytes, name=FILE),
+    "bytes of the journal": partial(changed_bytes, name=JOURNAL),
     "bytes of the log": partial(changed_bytes, name=LOG),
     "bytes of the result": partial(changed_bytes, name=RESULT),
     "cells": changed_cells,

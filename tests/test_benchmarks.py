@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -420,3 +422,15 @@ def test_what_is_off_is_counted_by_number_of_documents_and_of_calls() -> None:
     budgets = [{**row, "variant": name} for name in ("1,000 calls", "500 calls")]
     assert [line.split(" calls")[0] for line in calibration._by_budget(budgets)] == ["- After 500", "- After 1,000"]
     assert "takes 2.5 to 2.5 times the tests" in calibration._saturation([row, other, more])[0]
+
+
+def road(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks.road", *options]
+    return subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True)
+
+
+def test_the_road_of_a_run_is_counted_and_a_refusal_has_none() -> None:
+    found = re.match(r"default: (\d+) modules, (\d+) hops, commit ", road().stdout)
+    assert found and 20 < int(found[1]) < int(found[2])
+    refused = road("--perturbator", "corpus")
+    assert refused.returncode and "so it has no road" in refused.stderr and not refused.stdout

@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -101,8 +101,10 @@ def test_the_table_allows_nothing_that_nobody_uses() -> None:
 
 def test_a_room_says_what_comes_in_and_what_it_may_import() -> None:
     for path in sorted(PACKAGE.glob("*/__init__.py")):
-        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        assert len(said.splitlines()) >= 2, path
+        said = " ".join((ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split())
+        assert re.search(r"\bIn: .+ Out: .+ May import: ", said), path
+        named = said.partition("May import: ")[2].partition(".")[0]
+        assert named == (", ".join(BY_NAME[path.parent.name].may_import) or "no other room"), path
 
 
 def test_there_is_no_circle_of_imports() -> None:
@@ -163,20 +165,32 @@ def test_no_import_is_hidden_in_a_string() -> None:
 # --- places that know an idea ---
 
 
+def compared(names: Iterable[str], *, but: tuple[str, ...]) -> list[str]:
+    """The lines that compare something with one of the names, outside some rooms."""
+    quoted = "|".join(map(re.escape, names))
+    pattern = re.compile(rf"""([=!]==?|\bin)\s*\(?\s*["']({quoted})["']|["']({quoted})["']\s*([=!]==?|in\b)""")
+    return [
+        f"{path.relative_to(PACKAGE)}: {line.strip()}"
+        for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.js")])
+        if not {*but} & {*path.relative_to(PACKAGE).parts}
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if pattern.search(line)
+    ]
+
+
 def test_names_of_aggregations_are_compared_nowhere() -> None:
     """What belongs to an aggregation is a field of it; only its definition and the presets name it."""
     from anchorscope.scoring.aggregations import AGGREGATIONS
 
-    quoted = "|".join(re.escape(name) for name in AGGREGATIONS if name != "base")
-    pattern = re.compile(rf"""(==|!=|\bin)\s*\(?\s*["']({quoted})["']|["']({quoted})["']\s*(==|!=|in\b)""")
-    found = [
-        f"{path.relative_to(PACKAGE)}: {line.strip()}"
-        for path in sorted([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.js")])
-        if "reproduction" not in path.parts  # the paper's claims are about its aggregations, by name
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if pattern.search(line)
-    ]
-    assert not found
+    # The paper's claims are about its aggregations, by name.
+    assert compared((name for name in AGGREGATIONS if name != "base"), but=("reproduction",)) == []
+
+
+def test_names_of_strategies_are_compared_nowhere() -> None:
+    """What other rooms need to know of a strategy it says itself (``settings/strategies.py``)."""
+    from anchorscope.planning import STRATEGIES
+
+    assert compared(STRATEGIES, but=("planning", "settings", "reproduction")) == []
 
 
 def test_the_rule_of_what_a_word_is_stands_in_one_place() -> None:

@@ -251,7 +251,7 @@ def test_any_text_judges_the_same_alone_and_in_any_place(words: list[str], seed:
 
 READS = [
     (name, score)
-    for name in ("sq", "av", "av5", "h", "pr", "base", "pr-inverse", "total", "excess")
+    for name in AGGREGATIONS
     for score in ("anchor", "banzhaf")
     if score == "banzhaf" or not AGGREGATIONS[name].is_graded
 ]

@@ -103,6 +103,56 @@ def test_one_of_each_together_in_python(environment: dict[str, str]) -> None:
     assert python(environment, code).strip() == "great"
 
 
+BACKWARDS = {"score": "occlusion", "strategy": "backwards", "aggregation": "total"}
+
+ASKED = f"""
+from anchorscope.asking.budget import Budget
+from anchorscope.journal.reader import RunReader
+from anchorscope.predictors import as_predictor
+from anchorscope.report.view import waiting_data
+from anchorscope.run import Run
+from anchorscope.settings import Settings
+from anchorscope.text.read import read_texts
+from outside_plugs import Shouting
+from pathlib import Path
+settings = Settings(**{BACKWARDS!r})
+budget = Budget(max_model_calls=20)
+run = Run(read_texts({TEXTS!r}), Shouting("great"), None, settings, budget=budget, folder=Path(FOLDER))
+*_, last = run.snapshots()
+"""
+
+
+def test_a_strategy_says_itself_what_other_rooms_ask_of_it(environment: dict[str, str], tmp_path: Path) -> None:
+    """Of 20 calls 8 predict as many of the 18 documents, a surrogate is fitted to these, and intervals hold at 80%."""
+    told = "; ".join(
+        (
+            "print(run.n_drawn, last.interval_level, run.result().interval_level)",
+            "waiting = waiting_data('', model='', perturbator='', labels=['a'], n_documents=1, settings=settings)",
+            "print(waiting['about']['interval_level'], waiting['about']['estimated'])",
+            "print(bool(RunReader(Path(FOLDER)).sums().expected.any()))",
+        )
+    )
+    code = f"FOLDER = {str(tmp_path / 'run')!r}\n{ASKED}\n{told}"
+    assert python(environment, code).split() == ["8", "0.8", "0.8", "0.8", "False", "True"]
+
+
+@pytest.mark.parametrize("option", ["--filter=sound", "--regret=0.1", "--tau-tilde", "--order=random"])
+def test_a_setting_that_a_strategy_does_not_read_is_refused(option: str, environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "anchorscope", "explain", "x.txt", "--strategy=backwards", option]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert answer.returncode == 2
+    assert option.partition("=")[0] in answer.stderr and ("the scan" in answer.stderr or "a race" in answer.stderr)
+
+
+def test_a_strategy_that_does_not_say_what_it_has_to_is_refused(environment: dict[str, str]) -> None:
+    code = (
+        "from anchorscope.settings import Settings\nfrom outside_plugs import Backwards\n"
+        "del Backwards.draws_documents\n"
+        f"try:\n    Settings(**{BACKWARDS!r})\nexcept Exception as error:\n    print(error)"
+    )
+    assert "The strategy 'backwards' lacks an attribute draws_documents" in python(environment, code)
+
+
 def test_a_name_that_nobody_has_is_refused_with_those_that_there_are(environment: dict[str, str]) -> None:
     code = "from anchorscope.cli import main; raise SystemExit(main(['explain', 'x.txt', '--strategy', 'backward']))"
     answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)

@@ -21,8 +21,8 @@ from runs import explained, finish, make_run, outcome, predictor, reviews
 from anchorscope import Explainer, result
 from anchorscope.asking.budget import Budget
 from anchorscope.errors import InputError, ModelFileError, RunFolderError, StorageError
+from anchorscope.files import JOURNAL
 from anchorscope.journal import writer
-from anchorscope.journal.database import FILE
 from anchorscope.journal.measurements import ROW, packed, unpacked
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import LOCK, Journal
@@ -159,7 +159,7 @@ def test_a_finding_would_be_found() -> None:
 
 def test_a_journal_with_a_view_in_the_place_of_a_table_is_refused(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run"))
-    with sqlite3.connect(tmp_path / "run" / FILE) as db:
+    with sqlite3.connect(tmp_path / "run" / JOURNAL) as db:
         db.execute("ALTER TABLE texts RENAME TO hidden")
         db.execute("CREATE VIEW texts AS SELECT 1 AS document, 'x' AS text")
     db.close()
@@ -169,7 +169,7 @@ def test_a_journal_with_a_view_in_the_place_of_a_table_is_refused(tmp_path: Path
 
 def test_a_round_that_does_not_fit_the_plan_is_refused(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run"), rounds=2)
-    with sqlite3.connect(tmp_path / "run" / FILE) as db:
+    with sqlite3.connect(tmp_path / "run" / JOURNAL) as db:
         (blob,) = db.execute("SELECT rows FROM measurements WHERE round = 1").fetchone()
         rows = unpacked(blob)
         assert (rows["term"] < 0).any()
@@ -211,8 +211,8 @@ def test_no_half_file_is_left_behind(write: str, tmp_path: Path, monkeypatch) ->
     monkeypatch.setattr("os.replace", full)
     with pytest.raises(StorageError, match="No space left on device"):
         finish(make_run(folder=tmp_path)) if write == "result" else write_report(tmp_path)
-    before = {result.FILE} if write == "report" else set()
-    assert {path.name for path in tmp_path.iterdir()} == {FILE, LOCK} | before
+    before = {result.RESULT} if write == "report" else set()
+    assert {path.name for path in tmp_path.iterdir()} == {JOURNAL, LOCK} | before
 
 
 def full(*_: object) -> None:
@@ -246,7 +246,7 @@ def test_a_journal_keeps_the_order_of_the_words_out(keep_texts: bool, tmp_path: 
     """
     texts = ["slow great film so great bad cast dull plot", "plot dull so cast bad film great slow great"]
     finish(make_run(texts, folder=tmp_path / "run", keep_texts=keep_texts))
-    with closing(sqlite3.connect(tmp_path / "run" / FILE)) as db:
+    with closing(sqlite3.connect(tmp_path / "run" / JOURNAL)) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         columns = {name for table in tables for _, name, *_ in db.execute(f"PRAGMA table_info({table})")}
         terms = [term for (term,) in db.execute("SELECT term FROM terms ORDER BY number")]
@@ -296,7 +296,7 @@ def test_texts_are_not_added_or_dropped_on_the_way(first: bool, tmp_path: Path) 
 def test_the_explainer_keeps_no_texts_where_asked(tmp_path: Path) -> None:
     explainer = Explainer(predictor(), keep_texts=False, settings={"min_occurrences": 1, "stop_words": "none"})
     explainer.explain(reviews(), out=tmp_path / "run")
-    assert b"film" in (tmp_path / "run" / FILE).read_bytes()  # a word
+    assert b"film" in (tmp_path / "run" / JOURNAL).read_bytes()  # a word
     reader = RunReader(tmp_path / "run")
     assert not reader.texts()
     reader.close()
@@ -318,7 +318,7 @@ def test_a_result_says_whether_there_was_anything_left_to_do(tmp_path: Path) -> 
 def test_a_broken_result_is_no_finished_run(tmp_path: Path) -> None:
     run = make_run(folder=tmp_path / "run")
     finish(run)
-    (tmp_path / "run" / result.FILE).write_text('{"schema": 1}')
+    (tmp_path / "run" / result.RESULT).write_text('{"schema": 1}')
     assert not is_finished(tmp_path / "run")
 
 

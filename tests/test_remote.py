@@ -23,6 +23,7 @@ from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.cli import main
 from anchorscope.errors import InputError, ModelError
 from anchorscope.predictors import load_predictor
+from anchorscope.predictors.remote import forms
 from anchorscope.predictors.remote.key import MOST_IN_AN_ANSWER, MOST_READ, WRITTEN, Key
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.predictors.remote.refusals import quoted
@@ -37,11 +38,8 @@ TEXTS = reviews(40)
 QUICK = Retry(first_wait=0.01)
 OWN = {"request": '{"documents": "{texts}"}', "answer": "data[*].scores"}
 FORMS: dict[str, dict[str, Any]] = {
+    **{name: {"api": name} for name in forms.FORMS},
     "openai": {"api": "openai", "api_model": "any"},
-    "huggingface": {"api": "huggingface"},
-    "kserve": {"api": "kserve"},
-    "torchserve": {"api": "torchserve"},
-    "mlflow": {"api": "mlflow"},
     "own": OWN,
 }
 SOME = Faults(too_many=0.1, dropped=0.1)

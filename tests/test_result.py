@@ -13,7 +13,7 @@ from runs import finish, make_run
 from anchorscope import registry
 from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
 from anchorscope.report.notebook import html
-from anchorscope.result import FILE, LARGEST, Result, json_schema, rows, snapshot_to_dict
+from anchorscope.result import LARGEST, RESULT, Result, json_schema, rows, snapshot_to_dict
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.types import Explanation, Term
 
@@ -27,7 +27,7 @@ def result() -> Result:
 
 def test_a_result_is_read_back_as_it_was_written(result: Result, tmp_path: Path) -> None:
     path = result.save(tmp_path)
-    assert path == tmp_path / FILE
+    assert path == tmp_path / RESULT
     assert Result.load(tmp_path).to_dict() == result.to_dict()
     assert Result.load(tmp_path)["yes"].terms == result["yes"].terms
 
@@ -89,8 +89,8 @@ def test_labels_are_looked_up_by_name(result: Result) -> None:
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"schema": 1}', '{"schema": 2}', "null"])
 def test_a_file_that_is_no_result_is_refused(content: str, tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text(content)
-    with pytest.raises(RunFolderError, match=FILE):
+    (tmp_path / RESULT).write_text(content)
+    with pytest.raises(RunFolderError, match=RESULT):
         Result.load(tmp_path)
 
 
@@ -118,7 +118,7 @@ def test_a_result_of_schema_1_is_read(result: Result, tmp_path: Path) -> None:
         for term in explanation["terms"]:
             del term["driver"], term["written"]
             term["non_anchors"] = term["tested"] - term["anchors"]
-    (tmp_path / FILE).write_text(json.dumps(values))
+    (tmp_path / RESULT).write_text(json.dumps(values))
     found = Result.load(tmp_path)["yes"]
     counts = [(t.term, t.score, t.interval, t.tested, t.anchors, t.occurrences) for t in result["yes"].terms]
     assert [(t.term, t.score, t.interval, t.tested, t.anchors, t.occurrences) for t in found.terms] == counts
@@ -136,9 +136,9 @@ def test_a_missing_result_is_refused(tmp_path: Path) -> None:
 
 def test_saving_replaces_the_file_at_once(result: Result, tmp_path: Path) -> None:
     """No draft stays, and an older result is replaced."""
-    (tmp_path / FILE).write_text('{\n  "schema": 1')
+    (tmp_path / RESULT).write_text('{\n  "schema": 1')
     result.save(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert [path.name for path in tmp_path.iterdir()] == [RESULT]
 
 
 def test_a_run_with_an_aggregation_of_an_outside_author_can_be_saved(tmp_path: Path, monkeypatch) -> None:

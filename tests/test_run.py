@@ -19,8 +19,7 @@ from anchorscope.estimate import estimate
 from anchorscope.journal.reader import RunReader
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.planning.candidates import choose
-from anchorscope.result import FILE as RESULT
-from anchorscope.result import Result
+from anchorscope.result import RESULT, Result
 from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor, WeightPredictor

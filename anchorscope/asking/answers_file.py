@@ -23,7 +23,7 @@ from pathlib import Path
 
 from anchorscope.files import open_database, schema_made_by, schema_of
 
-FILE = "answers.sqlite"
+ANSWERS = "answers.sqlite"
 
 TABLES = """
 CREATE TABLE models (model BLOB PRIMARY KEY, has_probabilities INTEGER NOT NULL) WITHOUT ROWID;

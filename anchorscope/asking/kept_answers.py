@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.answers import are_distributions, batches
-from anchorscope.asking.answers_file import FILE, open_answers
+from anchorscope.asking.answers_file import ANSWERS, open_answers
 from anchorscope.types import Predictor
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class KeptAnswers:
     def __init__(
         self, folder: Path, fingerprint: str, labels: Sequence[str], *, always: bool = False, megabytes: float = LIMIT
     ) -> None:
-        self._file = folder / FILE
+        self._file = folder / ANSWERS
         self._model = sha256("\0".join([fingerprint, *labels]).encode("utf-8", "surrogatepass")).digest()
         self._width = len(labels)
         self._bytes = megabytes * 1e6

@@ -409,15 +409,15 @@ def is_too_large(error: BaseException | None) -> bool:
     >>> is_too_large(error)
     True
     """
-    holders = (error, _told(error, "response"))
-    statuses = [_told(holder, name) for holder in holders for name in ("code", "status", "status_code")]
+    sources = (error, _told(error, "response"))
+    statuses = [_told(source, name) for source in sources for name in ("code", "status", "status_code")]
     return any(isinstance(status, int) and status == 413 for status in statuses) or is_out_of_memory(error)
 
 
-def _told(holder: Any, name: str) -> Any:
+def _told(source: Any, name: str) -> Any:
     """An attribute of an error or its response, whose classes are somebody else's; None where it cannot be had."""
     try:
-        return getattr(holder, name, None)
+        return getattr(source, name, None)
     except Exception:
         return None
 

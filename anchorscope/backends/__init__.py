@@ -1,7 +1,7 @@
 """Where units of work are measured; every backend honours ``anchorscope.types.Backend``.
 
-In: a local score, the number of workers, perhaps an address. Out: its measurements, whoever did the work. May import:
-asking, settings, local_scores.
+In: a local score, the number of workers, perhaps an address; then units. Out: its measurements, whoever did the work.
+May import: text, asking, local_scores.
 """
 
 from types import MappingProxyType

@@ -10,6 +10,10 @@ Data goes to the standard output, everything else to the error output. The exit 
 
 An option that is not given is absent, so that the defaults are the library's and a setting given by hand goes before
 the preset's. A command is loaded when it is named; models bring what they need when they are loaded.
+
+In: words of a command line. Out: data, messages, an exit status. May import: text, asking, scoring, settings, planning,
+explanations, journal, predictors, perturbators, embedded_model, backends, result, run, estimate, explainer, demo,
+report, evaluation, reproduction.
 """
 
 from __future__ import annotations

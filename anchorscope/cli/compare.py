@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from anchorscope.cli import options
 from anchorscope.errors import InputError
 from anchorscope.report.changes import are_of_one_measure, changes, differences
-from anchorscope.report.table import counted, safe
+from anchorscope.report.table import plural, safe
 from anchorscope.result import Result
 
 SIGNS = {"rose": "▲", "fell": "▼", "appeared": "+", "vanished": "-", "stayed": "="}
@@ -86,5 +86,5 @@ def _told_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
         return "Nothing changed."
     apart = sum(row["told_apart"] is not False for row in moved)
     if any(row["told_apart"] is None for row in moved):
-        return f"{len(moved) - apart} of {counted(len(moved), 'change')} are of terms that drive the label in no run."
-    return f"{apart} of {counted(len(moved), 'change')} told apart from chance."
+        return f"{len(moved) - apart} of {plural(len(moved), 'change')} are of terms that drive the label in no run."
+    return f"{apart} of {plural(len(moved), 'change')} told apart from chance."

@@ -24,13 +24,13 @@ from anchorscope.files import refuse_foreign, write_whole
 from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.flat import cell
-from anchorscope.report.table import counted, safe
+from anchorscope.report.table import plural, safe
 from anchorscope.settings import NO_PERTURBATOR
 from anchorscope.text.read import CLEANINGS, read_files
 from anchorscope.text.words import term
 from anchorscope.types import Perturbator
 
-FILE = "evaluation.json"
+EVALUATION = "evaluation.json"
 OURS = b'{\n  "schema": '
 """What the file begins with."""
 
@@ -170,7 +170,7 @@ def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) ->
     """Lists of words side by side."""
 
     if len(kept) == 1:
-        refuse_foreign(kept[0].folder / FILE, _is_evaluation)
+        refuse_foreign(kept[0].folder / EVALUATION, _is_evaluation)
     removal = given.get("removal", "deletion")
     perturbator = _perturbator(kept[0], given) if removal == "fill" else None
     evaluation = evaluate(
@@ -186,7 +186,7 @@ def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) ->
     text = json.dumps(evaluation.to_dict(), indent=2, allow_nan=False) + "\n"
     output.write(text if "json" in given else _table(evaluation))
     if len(kept) == 1:
-        _keep(kept[0].folder / FILE, text, given)
+        _keep(kept[0].folder / EVALUATION, text, given)
     return 0
 
 
@@ -276,13 +276,13 @@ def _label_of(one: KeptRun, sentence: str, given: Mapping[str, Any]) -> str:
             raise InputError("A sentence speaks for one label: give --label once.")
         return _labels(one, given)[0]
     first = term(parse(sentence)[0][0])
-    holders = [label for label, e in one.result.explanations.items() if first in {t.term for t in e.terms}]
-    if len(holders) != 1:
+    lists = [label for label, e in one.result.explanations.items() if first in {t.term for t in e.terms}]
+    if len(lists) != 1:
         raise InputError(
             f"Which label does {sentence!r} speak for? Its first alternative is a top term of "
-            f"{' and '.join(holders) or 'none'}: name one with --label ({', '.join(one.result.explanations)})."
+            f"{' and '.join(lists) or 'none'}: name one with --label ({', '.join(one.result.explanations)})."
         )
-    return holders[0]
+    return lists[0]
 
 
 def _labels(one: KeptRun, given: Mapping[str, Any]) -> list[str]:
@@ -309,7 +309,7 @@ def _table(evaluation: Evaluation) -> str:
 
 def _label_table(one: LabelEvaluation, evaluation: Evaluation) -> str:
 
-    over = f"{counted(one.documents, 'document')}" + (f" of {one.of:,}" if one.documents < one.of else "")
+    over = f"{plural(one.documents, 'document')}" + (f" of {one.of:,}" if one.documents < one.of else "")
     runs = f", mean of {evaluation.runs} runs" if evaluation.runs > 1 else ""
     lines = [
         f"{safe(one.label)} · {over} · removal by {evaluation.removal}{runs}",
@@ -328,7 +328,7 @@ def _sentence_lines(effect: SentenceEffect) -> str:
 
     head = (
         f"{safe(effect.sentence)}{'  (proposal)' if effect.proposed else ''}\n"
-        f"  for {safe(effect.label)}, appended to {counted(effect.documents, 'document')} of other labels: "
+        f"  for {safe(effect.label)}, appended to {plural(effect.documents, 'document')} of other labels: "
         f"accuracy {effect.accuracy:.1%} before\n"
     )
     rows = [

@@ -27,7 +27,7 @@ from anchorscope.estimate import estimate
 from anchorscope.explainer import Explainer
 from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.report.local import local_table
-from anchorscope.report.table import counted
+from anchorscope.report.table import plural
 from anchorscope.result import Result
 from anchorscope.run import is_finished
 from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT, Settings, preset, score_is_graded
@@ -101,7 +101,7 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
     if folder and (kept := run.kept_result()):
         show_kept(kept, folder, given, output)
         return 0
-    first = f"{predictor.name} reads {counted(len(texts), 'document')}"
+    first = f"{predictor.name} reads {plural(len(texts), 'document')}"
     if perturbator is not None:
         first += f"; perturbator: {perturbator.name}"
     return watch(run, given, output, folder=folder, first=first)

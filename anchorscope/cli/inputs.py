@@ -23,10 +23,9 @@ from anchorscope.predictors import load_predictor
 from anchorscope.predictors.labels import joined_names, share_of, split_names
 from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.predictors.remote.options import RemoteOptions
-from anchorscope.report.page import FILE as REPORT
-from anchorscope.report.page import is_report
+from anchorscope.report.page import REPORT, is_report
 from anchorscope.run import Run, heard_before, refuse_existing
-from anchorscope.settings import Settings, needs_perturbator, preset
+from anchorscope.settings import Settings, needs_perturbator, preset, strategy
 from anchorscope.text.read import Documents, read_files
 from anchorscope.types import Perturbator, Predictor
 
@@ -66,7 +65,7 @@ def _refuse_unread(by_hand: Mapping[str, Any], settings: Settings) -> None:
         raise InputError("--alpha belongs to counts of anchors: add --preset paper or banzhaf, or leave it out.")
     if "omega" in by_hand and not settings.tau_tilde:
         raise InputError("--omega says how far --tau-tilde goes: add that, or leave it out.")
-    if "regret" in by_hand and settings.strategy != "race":
+    if "regret" in by_hand and "regret" not in strategy(settings.strategy).reads:
         raise InputError("--regret says when a race ends: leave it out, or use --strategy race.")
 
 

@@ -24,7 +24,7 @@ from anchorscope.settings import Settings
 from anchorscope.text.rule import KINDS
 from anchorscope.text.unpack import LIMIT
 
-PLUGS = {
+PLUG_HELP = {
     "aggregation": "how the values of a term's occurrences become its score",
     "backend": "where the work is done; ray:HOST:PORT joins a cluster",
     "perturbator": "what replaces words, or none where no word is replaced; [:ARGUMENT] where it takes one",
@@ -33,6 +33,8 @@ PLUGS = {
     "strategy": "which occurrences are measured next",
 }
 """The options that name something of the registry: the help lists the names, outside ones included."""
+
+FORMS_HELP = "how the server is spoken to"
 
 DEFAULTS = {
     "backend": "local",
@@ -56,8 +58,8 @@ class Formatter(argparse.HelpFormatter):
     def _get_help_string(self, action: argparse.Action) -> str | None:
 
         told = action.help
-        if action.dest in PLUGS:
-            told = f"{PLUGS[action.dest]}: {', '.join(registry.names(action.dest))}"
+        if action.dest in PLUG_HELP:
+            told = f"{PLUG_HELP[action.dest]}: {', '.join(registry.names(action.dest))}"
         default = DEFAULTS.get(action.dest, asdict(Settings()).get(action.dest))
         return told if default is None or default is False else f"{told} ({default})"
 
@@ -141,7 +143,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--compile", action="store_true", dest="compiled", help="put a Hugging Face model through torch.compile"
     )
-    group.add_argument("--perturbator", metavar="P", help=PLUGS["perturbator"])
+    group.add_argument("--perturbator", metavar="P", help=PLUG_HELP["perturbator"])
     add_remote(parser)
     add_cache(parser)
 
@@ -149,7 +151,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 def add_remote(parser: argparse.ArgumentParser) -> None:
     """How a server is asked."""
     group = parser.add_argument_group("model behind HTTP", "docs/your-model.md has an example of each form.")
-    group.add_argument("--api", metavar="FORM", help="how the server is spoken to: " + ", ".join(FORMS))
+    group.add_argument("--api", metavar="FORM", help=f"{FORMS_HELP}: {', '.join(FORMS)}")
     group.add_argument(
         "--request", metavar="JSON", help='a form of your own: "{texts}" stands for a list of texts, {text} for one'
     )
@@ -190,7 +192,7 @@ def add_view(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("what to show")
     group.add_argument("--label", action="append", metavar="L", help="this label only (repeatable)")
     group.add_argument("--top-k", type=int, metavar="K", help="terms a label")
-    group.add_argument("--aggregation", metavar="G", help=PLUGS["aggregation"])
+    group.add_argument("--aggregation", metavar="G", help=PLUG_HELP["aggregation"])
     group.add_argument("--alpha", type=float, metavar="X", help="the share of anchors that pr expects")
     return group
 
@@ -208,7 +210,7 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
     """How a token is tested."""
     group = parser.add_argument_group("how to test", "Defaults are those of the preset fast.")
     group.add_argument("--preset", metavar="NAME", help="fast, banzhaf, paper or paper-optimised (fast)")
-    group.add_argument("--score", metavar="S", help=PLUGS["score"])
+    group.add_argument("--score", metavar="S", help=PLUG_HELP["score"])
     group.add_argument("--seed", type=int, metavar="N", help="another seed draws other samples")
     group.add_argument("--test", metavar="NAME", help="fixed, sprt, kl or kl-one-step")
     group.add_argument("--tau", type=float, metavar="X", help="the precision that makes an anchor")
@@ -232,7 +234,7 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """What is not tested."""
     group = parser.add_argument_group("what to leave out", "docs/switches.md says what each of them costs.")
-    group.add_argument("--strategy", metavar="NAME", help=PLUGS["strategy"])
+    group.add_argument("--strategy", metavar="NAME", help=PLUG_HELP["strategy"])
     group.add_argument(
         "--regret",
         type=float,
@@ -273,7 +275,7 @@ def add_budgets(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--price-per-1000", type=above_zero(float), metavar="X", help="what 1,000 model calls cost, to be told"
     )
-    group.add_argument("--backend", metavar="B", help=PLUGS["backend"])
+    group.add_argument("--backend", metavar="B", help=PLUG_HELP["backend"])
     group.add_argument(
         "--workers", type=above_zero(int), metavar="N", help="processes that share the work (1; ray: one a GPU or CPU)"
     )
@@ -286,7 +288,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--out", type=a_path, metavar="RUN", help="keep the run in this folder")
     group.add_argument("--resume", action="store_true", help="go on with the run in --out, or start it")
     add_no_texts(group)
-    group.add_argument("--reporter", metavar="R", help=PLUGS["reporter"])
+    group.add_argument("--reporter", metavar="R", help=PLUG_HELP["reporter"])
     form = group.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the result as JSON instead of a table")
     form.add_argument("--stream", action="store_true", help="every snapshot as a line of JSON instead")

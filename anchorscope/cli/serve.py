@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from anchorscope.cli import inputs, options
 from anchorscope.cli.watch import say, waiting
 from anchorscope.errors import InputError
-from anchorscope.files import no_run_folder
-from anchorscope.journal.database import FILE
+from anchorscope.files import JOURNAL, no_run_folder
 from anchorscope.journal.reader import RunReader
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.page import write_report
@@ -63,7 +62,7 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     if not documents:
         raise InputError("Name a run folder, or the documents to explain with --model M.")
     with _ended_in_order(), TemporaryDirectory(prefix="anchorscope-") as scratch:
-        kept = len(documents) == 1 and os.path.isfile(Path(documents[0]) / FILE)  # whatever that is, no error
+        kept = len(documents) == 1 and os.path.isfile(Path(documents[0]) / JOURNAL)  # whatever that is, no error
         if not kept and _means_a_run(given):
             raise no_run_folder(documents[0])
         live = _kept_run(given, Path(documents[0])) if kept else _new_run(given, Path(scratch))

@@ -15,13 +15,12 @@ from rich.text import Text
 from anchorscope import registry
 from anchorscope.asking.budget import Budget
 from anchorscope.errors import InputError, ModelError, StorageError
-from anchorscope.journal.database import FILE as JOURNAL
+from anchorscope.files import JOURNAL
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.json_lines import JsonLines
 from anchorscope.report.lists import NOTHING_HIDDEN
-from anchorscope.report.page import FILE as REPORT
-from anchorscope.report.page import write_report
-from anchorscope.report.table import WIDTH, counted, names_lines, result_table, safe
+from anchorscope.report.page import REPORT, write_report
+from anchorscope.report.table import WIDTH, names_lines, plural, result_table, safe
 from anchorscope.report.terminal import LiveTable, ProgressLines, clock
 from anchorscope.result import Result
 from anchorscope.run import Run
@@ -176,23 +175,23 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
     skipped = result.documents["skipped"]
     told = [
         f"{'Interrupted after' if interrupted else 'Done in'} {clock(cost.seconds)}: "
-        f"{counted(result.documents['usable'], 'document')}, {counted(cost.tests, 'test')}, "
-        + (f"{counted(cost.samples, 'sample')}, " if cost.samples else "")
-        + counted(cost.predictor_texts, "model call")
-        + (f" ({counted(cost.predictor_tokens, 'token')})" if cost.predictor_tokens else "")
+        f"{plural(result.documents['usable'], 'document')}, {plural(cost.tests, 'test')}, "
+        + (f"{plural(cost.samples, 'sample')}, " if cost.samples else "")
+        + plural(cost.predictor_texts, "model call")
+        + (f" ({plural(cost.predictor_tokens, 'token')})" if cost.predictor_tokens else "")
         + (f", {result.price:,.2f} to be paid for them." if result.price is not None else ".")
     ]
     if cost.kept_answers:
         were = "answer was" if cost.kept_answers == 1 else "answers were"
         told.append(f"{cost.kept_answers:,} {were} kept from before and cost nothing: --no-cache would ask again.")
-    told += [f"Left out: {counted(n, 'document')} ({reason})." for reason, n in skipped.items()]
+    told += [f"Left out: {plural(n, 'document')} ({reason})." for reason, n in skipped.items()]
     if cost.undecided:
-        told.append(f"{counted(cost.undecided, 'test')} reached the cap on samples and went by the mean.")
+        told.append(f"{plural(cost.undecided, 'test')} reached the cap on samples and went by the mean.")
     if last.tests_planned and not (last.finished and last.settled):
         go_on = "give the same command again with --resume" if folder else "a run with --out can be resumed"
         if last.ended_by:
             go_on = f"{last.ended_by} ended the run; raise it" + (f", and {go_on}" if folder else f" ({go_on})")
-        told.append(f"At most {counted(last.tests_planned, 'test')} left: {go_on}.")
+        told.append(f"At most {plural(last.tests_planned, 'test')} left: {go_on}.")
     if folder:
         # Lines of their own: a terminal that breaks a long sentence would break the command in it, too.
         told.append(f"Kept in {folder}: open its report, or list more terms:")
@@ -206,7 +205,7 @@ def _of_drawn(n_drawn: int, result: Result) -> list[str]:
     if not 0 < n_drawn < n_documents:
         return []
     return [
-        f"Asked about: {n_drawn:,} of {counted(n_documents, 'document')}; a run keeps to those that it drew, so more "
+        f"Asked about: {n_drawn:,} of {plural(n_documents, 'document')}; a run keeps to those that it drew, so more "
         "are asked in a new one (another --out) with a greater --max-model-calls."
     ]
 
@@ -216,4 +215,4 @@ def _of_copies(n_copies: int, result: Result) -> list[str]:
     n_documents = result.documents["usable"]
     if n_copies <= MANY_COPIES * n_documents:
         return []
-    return [f"Copies of others: {n_copies:,} of {counted(n_documents, 'document')}; each of them counts."]
+    return [f"Copies of others: {n_copies:,} of {plural(n_documents, 'document')}; each of them counts."]

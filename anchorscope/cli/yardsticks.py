@@ -26,7 +26,7 @@ from anchorscope.evaluation.yardsticks import Columns, Yardsticks, n_changes, n_
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.candidates import choose
 from anchorscope.planning.collection import LazyWords
-from anchorscope.report.table import counted, safe
+from anchorscope.report.table import plural, safe
 from anchorscope.result import Result
 from anchorscope.run import PREDICTIONS_SHARE, Run
 from anchorscope.settings import score_perturbs
@@ -155,7 +155,7 @@ def _lines(
 def _table(label: str, n_documents: int, k: int, lines: Sequence[Line]) -> str:
     """A column a yardstick, and beside it the share of the oracle, where there is one."""
     told = [
-        f"{safe(label)} · {counted(n_documents, 'document')} · lists of {k}",
+        f"{safe(label)} · {plural(n_documents, 'document')} · lists of {k}",
         f"  {'list':16} " + " ".join(_heads(lines[0])) + "  first terms",
     ]
     for line in lines:
@@ -301,9 +301,9 @@ def plant(one: KeptRun, labels: Sequence[str], given: Mapping[str, Any], output:
 
 def _plant_table(found: planted.Planting) -> str:
     heads = f"{'shift':>6} {'documents':>9} {'rank':>6} {'shown':>6} {'score':>9} {'interval':>19} {'true':>9}"
-    texts = counted(found.texts, "text")
+    texts = plural(found.texts, "text")
     lines = [
-        f"{safe(found.label)} · {counted(len(found.found), 'planted word')} · {texts} asked about at most",
+        f"{safe(found.label)} · {plural(len(found.found), 'planted word')} · {texts} asked about at most",
         f"  {'planted':16} {heads}",
     ]
     for one in found.found:

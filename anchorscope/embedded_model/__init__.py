@@ -6,4 +6,6 @@
     huggingface.py   the same weights as a Hugging Face folder, for other tools
 
 The files come from ``training/``; ``docs/model-card.md`` says what is in them. ``perturbators/embedded.py`` runs them.
+
+In: nothing. Out: files, as they are here or as a folder for other tools. May import: no other room.
 """

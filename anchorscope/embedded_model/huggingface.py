@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WORD = r"[\p{L}\p{M}\p{N}_]+(?:'[\p{L}\p{M}\p{N}]+)*|\S"
-"""A word of a folded text, in the dialect that tokenizer.json speaks."""
+"""A word of a folded text, in the dialect that tokenizer.json speaks: those of ``training/wordpiece.py``, by which the
+pieces were learnt. The package itself has words by the rule of ``text/rule.py`` alone, whose sets of letters by
+word-break class that dialect has no way to write."""
 
 
 def write_folder(folder: Path) -> None:

@@ -12,4 +12,7 @@ anytime        quality over measured time
 yardsticks     lists of equal length under several yardsticks: falls (removal), insertion; stability over seeds
 shortcuts      words planted in training data; known_answers: rules whose answer is known
 planted        words planted in a user's own model (planted_model): what a run finds of them
+
+In: lists of words, documents, a model, a kept run. Out: figures of quality, as values and as tables. May import: text,
+asking, scoring, settings, planning, journal, result.
 """

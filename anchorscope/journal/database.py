@@ -36,7 +36,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import numpy as np
 
 from anchorscope.errors import RunFolderError, in_a_line
-from anchorscope.files import JOURNAL, schema_made_by, schema_of
+from anchorscope.files import schema_made_by, schema_of
 from anchorscope.journal.measurements import ROW, Rows, unpacked
 from anchorscope.types import Cost
 
@@ -56,8 +56,7 @@ class _InFolder(Protocol):
 Reader = TypeVar("Reader", bound=_InFolder)
 
 
-SCHEMA = 2
-FILE = JOURNAL
+JOURNAL_SCHEMA = 2
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -98,7 +97,7 @@ def make_tables(db: sqlite3.Connection) -> None:
     if not db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0]:
         with db:
             db.executescript("BEGIN;" + _TABLES)
-            db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
+            db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(JOURNAL_SCHEMA),))
 
 
 def check_tables(db: sqlite3.Connection, folder: Path) -> None:
@@ -109,9 +108,9 @@ def check_tables(db: sqlite3.Connection, folder: Path) -> None:
         found = _values(db).get("schema") if meta in tables else None
     except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise unopened(folder, error) from error
-    if found is not None and found != SCHEMA:
+    if found is not None and found != JOURNAL_SCHEMA:
         raise RunFolderError(
-            f"The journal in {folder} has schema {in_a_line(found)}, this version reads {SCHEMA}; "
+            f"The journal in {folder} has schema {in_a_line(found)}, this version reads {JOURNAL_SCHEMA}; "
             "start afresh in another --out."
         )
     if found is None or tables != schema_made_by(_TABLES):
@@ -169,14 +168,14 @@ def of_kinds(rows: Iterable[tuple[Any, ...]], *kinds: Any) -> Iterator[tuple[Any
             if not isinstance(value, kind):
                 raise TypeError(f"a cell holds a value of type {type(value).__name__}")
             if isinstance(value, float):
-                finite(value)
+                refuse_endless(value)
         yield row
 
 
-def finite(number: float | str) -> float:
+def refuse_endless(number: float | str) -> float:
     """A number, or the digits of one, that is neither infinite nor NaN.
 
-    >>> finite("1e999")
+    >>> refuse_endless("1e999")
     Traceback (most recent call last):
     ValueError: a number is inf
     """
@@ -188,7 +187,7 @@ def finite(number: float | str) -> float:
 
 def read_json(text: str) -> Any:
     """The values of a cell that holds JSON, every number of them finite."""
-    return json.loads(text, parse_constant=finite, parse_float=finite)
+    return json.loads(text, parse_constant=refuse_endless, parse_float=refuse_endless)
 
 
 COUNTED = ("drawn", "asked", "tokens", "kept")

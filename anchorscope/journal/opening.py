@@ -24,12 +24,12 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from anchorscope.errors import RunFolderError
-from anchorscope.files import copy_regular, open_database, read_regular, refuse_irregular
-from anchorscope.journal.database import FILE, check_tables, make_tables, unopened
+from anchorscope.files import JOURNAL, copy_regular, open_database, read_regular, refuse_irregular
+from anchorscope.journal.database import check_tables, make_tables, unopened
 
-LOG = FILE + "-wal"
-INDEX = FILE + "-shm"
-ROLLBACK = FILE + "-journal"
+LOG = JOURNAL + "-wal"
+INDEX = JOURNAL + "-shm"
+ROLLBACK = JOURNAL + "-journal"
 
 COPIES = 20
 """How often a file that is being written to is copied before it is given up."""
@@ -64,13 +64,13 @@ class Opened:
 
 def open_for_reading(folder: Path) -> Opened:
     """The journal of a folder, in which nothing is touched."""
-    refuse_irregular(folder / FILE)
+    refuse_irregular(folder / JOURNAL)
     try:
         moment = _moment(folder)
         if moment.log:
             opened = Opened(_of_a_copy(folder), folder)
         else:
-            opened = Opened(_connected(folder / FILE, "mode=ro&immutable=1"), folder, moment)
+            opened = Opened(_connected(folder / JOURNAL, "mode=ro&immutable=1"), folder, moment)
     except OSError as error:
         raise RunFolderError(f"The journal in {folder} cannot be read ({error.strerror}).") from error
     try:
@@ -86,7 +86,7 @@ def _of_a_copy(folder: Path) -> sqlite3.Connection:
     copy = Path(mkdtemp(prefix="anchorscope-"))
     try:
         _copy(folder, copy)
-        db = _connected(copy / FILE, "mode=rw")
+        db = _connected(copy / JOURNAL, "mode=rw")
         with suppress(sqlite3.Error):  # whatever is wrong with it is said when its tables are looked at
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log
         return db
@@ -97,7 +97,7 @@ def _of_a_copy(folder: Path) -> sqlite3.Connection:
 def open_for_writing(folder: Path) -> sqlite3.Connection:
     """The journal of a folder, made if there is none; whoever calls holds the folder's lock."""
     refuse_planted(folder)
-    path = folder / FILE
+    path = folder / JOURNAL
     if not path.exists():
         _make(path)
     with suppress(FileNotFoundError):
@@ -118,13 +118,13 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
 
 def refuse_planted(folder: Path) -> None:
     """Refuse a folder that holds what no run writes in the place of its files."""
-    for name in (FILE, LOG, INDEX):
+    for name in (JOURNAL, LOG, INDEX):
         if refuse_irregular(folder / name) and os.lstat(folder / name).st_nlink > 1:
             raise RunFolderError(
                 f"{folder / name} has a second name elsewhere (a hard link), and what is written here would be written "
                 "there; go on with a copy of the folder (cp -r), or start afresh in another --out."
             )
-    if not os.path.lexists(folder / FILE) and any(os.path.lexists(folder / name) for name in (LOG, INDEX)):
+    if not os.path.lexists(folder / JOURNAL) and any(os.path.lexists(folder / name) for name in (LOG, INDEX)):
         raise RunFolderError(
             f"The folder {folder} holds the log of a journal and no journal, which no run leaves behind; move the log "
             "away, or choose another --out."
@@ -166,9 +166,9 @@ def _copy(folder: Path, target: Path) -> None:
     """File and log as they were at one moment: the file unchanged meanwhile, and the log the same, if longer."""
     for _ in range(COPIES):
         before = _moment(folder)
-        for name in (FILE, LOG):  # the log of an earlier try would be put over the file
+        for name in (JOURNAL, LOG):  # the log of an earlier try would be put over the file
             (target / name).unlink(missing_ok=True)
-        copy_regular(folder / FILE, target / FILE, at_most=LARGEST_COPY)
+        copy_regular(folder / JOURNAL, target / JOURNAL, at_most=LARGEST_COPY)
         with suppress(FileNotFoundError):  # the writer has just ended, and taken it in
             copy_regular(folder / LOG, target / LOG, at_most=LARGEST_COPY)
         if _moment(folder) == before:
@@ -188,7 +188,7 @@ class Moment:
 
 def _moment(folder: Path) -> Moment:
     """The file by its number, its size and time, and which log there is: empty if there is none with rows."""
-    stat = os.lstat(folder / FILE)
+    stat = os.lstat(folder / JOURNAL)
     try:
         log = read_regular(folder / LOG, at_most=LARGEST_COPY, first=SALT.stop)
     except FileNotFoundError:

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.budget import MAX_MODEL_CALLS, MAX_SECONDS
 from anchorscope.errors import RunFolderError
-from anchorscope.files import no_run_folder, refuse_irregular
+from anchorscope.files import JOURNAL, no_run_folder, refuse_irregular
 from anchorscope.journal.database import (
-    FILE,
     defensive,
     of_kinds,
     read_all_rounds,
@@ -36,19 +35,19 @@ from anchorscope.journal.opening import open_for_reading
 from anchorscope.planning.candidates import priorities
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally
-from anchorscope.settings import Settings, score_tests_anchors
+from anchorscope.settings import Settings, score_tests_anchors, strategy
 from anchorscope.types import Cost, HeardLabels
 
 
 class RunReader:
     """A reader of a run folder: labels, terms and the tally, without documents or model.
 
-    ``is_race`` tells whether words count the documents of a prefix, so that scores are estimates; ``tests_anchors``
-    whether the local score tests for anchors, so that there are some to count.
+    ``counts_prefixes`` tells whether words count the documents of a prefix, so that scores are estimates;
+    ``tests_anchors`` whether the local score tests for anchors, so that there are some to count.
     """
 
     def __init__(self, folder: Path) -> None:
-        if not refuse_irregular(folder / FILE):
+        if not refuse_irregular(folder / JOURNAL):
             raise no_run_folder(folder)
         self._folder = folder
         self._opened = open_for_reading(folder)
@@ -75,7 +74,7 @@ class RunReader:
             self._beyond = np.array([beyond for *_, beyond in terms], np.int64)
             _check_size(len(self.labels) * len(self.terms), self._db)
             self.settings = Settings.from_dict(self.meta["settings"])
-            self.is_race = self.settings.strategy == "race"
+            self.counts_prefixes = strategy(self.settings.strategy).counts_prefixes
             self.tests_anchors = score_tests_anchors(str(self.settings.score))
             _check_meta(self.meta)
 
@@ -117,9 +116,11 @@ class RunReader:
     @cached_property
     def _counted_verdicts(self) -> CountedMeasurements:
         """All that a scan measured; of a race, what is within the prefix of its word."""
+        # The rules for robust documents are applied when read: the journal has what was found.
         verdicts = CountedMeasurements.of(self._rows, self.predicted, self.settings.empty_anchor_rule)
-        if not self.is_race:
+        if not self.counts_prefixes:
             return verdicts
+        # A prefix is a number of documents by priority, which is a hash of seed and key: it is worked out, not stored.
         keys = [str(key) for (key,) in self._db.execute("SELECT key FROM documents ORDER BY number")]
         prefixes = {(label, term): n for label, term, n in self._db.execute("SELECT * FROM prefixes")}
         return verdicts.within(prefixes, priorities(self.settings.seed, keys))
@@ -196,7 +197,7 @@ class RunReader:
             of_label = ranks.setdefault(label, {})
             place = of_label.setdefault(term, len(of_label)), label, row
             places[document] = min(place, places.get(document, place))
-        last = len(self.terms), 0, 0
+        last = len(self.terms), 0, 0  # a text without evidence comes after every one that has some
         return {number: texts[number] for number in sorted(texts, key=lambda number: places.get(number, last))}
 
     @defensive
@@ -230,7 +231,7 @@ class RunReader:
     @defensive
     def tested_per_label(self) -> NDArray[np.int64]:
         """How many documents of each label have a tested word."""
-        tested = np.unique(self._rows[self._rows["term"] >= 0]["document"])
+        tested = np.unique(self._rows[self._rows["term"] >= 0]["document"])  # -1 is the empty anchor, which is no word
         return np.bincount(self.predicted[tested], minlength=len(self.labels))
 
     @defensive
@@ -248,6 +249,7 @@ class RunReader:
     def tests_left(self) -> int:
         """At most so many tests are still to come: occurrences of explained labels, neither tested nor skipped."""
         of_label = self._per_label("SELECT label, sum(occurrences) FROM counts GROUP BY label")
+        # Skips may be negative (taken up again), so their sum is what is skipped now.
         of_label -= self._per_label("SELECT label, sum(n) FROM skips GROUP BY label")
         tested = self._rows[self._rows["term"] >= 0]
         of_label -= np.bincount(self.predicted[tested["document"]], minlength=len(self.labels))
@@ -263,7 +265,7 @@ class RunReader:
 
 def read_heard(folder: Path) -> HeardLabels | None:
     """The labels that the run in a folder was begun with; None if there is no run, or none that got so far."""
-    if not refuse_irregular(folder / FILE):
+    if not refuse_irregular(folder / JOURNAL):
         return None
     opened = open_for_reading(folder)
     try:

@@ -41,7 +41,7 @@ class Standings:
         self._alpha = alpha
         self._k = k
         self._settings = run.settings
-        self.is_race = run.is_race
+        self.counts_prefixes = run.counts_prefixes
         self.tally = run.tally()
         self._n_rounds = len(run.closed_rounds())
         self.n_asked = run.documents_per_label()
@@ -52,7 +52,7 @@ class Standings:
     @cached_property
     def counted(self) -> Tally:
         """The tally that scores are read from, whatever the aggregation."""
-        if self.is_race:
+        if self.counts_prefixes:
             total = AGGREGATIONS["total"]
             sq = AGGREGATIONS["sq"]
             of_values = expected_tally(self.forecasts(total), self.tally, total)
@@ -69,13 +69,13 @@ class Standings:
 
     def standing(self, aggregation: Aggregation) -> Standing:
         """How certain the scores are."""
-        if self.is_race and aggregation.can_race:
+        if self.counts_prefixes and aggregation.can_race:
             return self._expected(aggregation)
         return self._scanned(aggregation)[0]
 
     def interval_level(self, aggregation: Aggregation) -> float:
         """The probability of its intervals, 1 where they are bounds."""
-        return LEVEL if self.is_race and aggregation.can_race else self._scanned(aggregation)[1]
+        return LEVEL if self.counts_prefixes and aggregation.can_race else self._scanned(aggregation)[1]
 
     def shown(self, aggregation: Aggregation) -> Shown:
         """What the explanation of every label is read from."""
@@ -138,7 +138,7 @@ class Standings:
         """Within bounds; graded values also with the noise of measuring, and with drivers if the run has a placebo (one
         that counts anchors learns none)."""
         told = self._bounded(aggregation)
-        if self.is_race or not aggregation.is_graded or not aggregation.can_race:
+        if self.counts_prefixes or not aggregation.is_graded or not aggregation.can_race:
             return told, 1.0
         if named_aggregation(self._settings.aggregation).is_graded:
             forecasts = self.forecasts(aggregation)

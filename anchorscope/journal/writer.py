@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import RunFolderError, StorageError
-from anchorscope.files import refuse_foreign, refuse_irregular, remove_drafts
+from anchorscope.files import JOURNAL, refuse_foreign, refuse_irregular, remove_drafts
 from anchorscope.journal.database import (
-    FILE,
     defensive,
     of_kinds,
     read_costs,
@@ -52,11 +51,12 @@ class Journal:
         """Open or create; refuse at once if another process writes here."""
         self._folder = folder
         self._meta: dict[str, Any] | None = None  # not read yet
+        # What is not there yet is what this run makes: bad input takes that away again, and nothing of anybody else's.
         self._made_folders = [path for path in (folder, *folder.parents) if not path.exists()]
         self._made_lock = not (folder / LOCK).exists()
-        self._lock = _locked(folder)
+        self._lock = _locked(folder)  # first: what follows must be the only writer's
         remove_drafts(folder)
-        self.is_new = not (folder / FILE).exists()
+        self.is_new = not (folder / JOURNAL).exists()
         try:
             self._db = open_for_writing(folder)
         except BaseException:
@@ -73,7 +73,7 @@ class Journal:
     def discard(self) -> None:
         """Remove the journal, its lock and the folders that were made for them: bad input leaves nothing behind."""
         self.close()
-        for name in (FILE, LOG, INDEX):
+        for name in (JOURNAL, LOG, INDEX):
             (self._folder / name).unlink(missing_ok=True)
         self._tidy()
 
@@ -140,6 +140,7 @@ class Journal:
             raise LookupError("its documents are not the first ones of the run, one after another")
         if any(len(blob) != 8 * n_labels for blob in blobs):
             raise LookupError("it knows labels that there are not")
+        # Little-endian doubles, bit for bit as they were: a run that goes on plans the same.
         found = np.frombuffer(b"".join(blobs), "<f8").reshape(len(rows), n_labels)
         said = Predictions.of(found)
         if (said.labels != labels).any() or (said.confidence != confidence).any() or not (found >= 0).all():
@@ -166,7 +167,7 @@ class Journal:
         if self._holds_terms():
             return
         tally = collection.tally
-        labels, terms = np.nonzero(tally.occurrences)
+        labels, terms = np.nonzero(tally.occurrences)  # most terms are in the documents of a few labels only
         known = (tally.occurrences, tally.documents, collection.expected_of_all())
         counts = (labels, terms, *(column[labels, terms] for column in known))
         with self._transaction():
@@ -239,6 +240,7 @@ class Journal:
 
         A round that could not be afforded in full is written again when it can.
         """
+        # One transaction: a kill leaves the round before it, never a half of this one.
         with self._transaction():
             self._db.execute("INSERT OR REPLACE INTO measurements VALUES (?, ?)", (number, packed(rows)))
             self._db.executemany("INSERT OR REPLACE INTO skips VALUES (?, ?, ?, ?)", ((number, *s) for s in skips))
@@ -275,7 +277,7 @@ def enumerated(*columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 
 def refuse_busy(folder: Path) -> None:
     """Refuse a folder that another process writes to, before anything heavy is loaded; what a kill left there goes."""
-    if (folder / FILE).exists() and refuse_irregular(folder / LOCK):  # without a lock nobody writes
+    if (folder / JOURNAL).exists() and refuse_irregular(folder / LOCK):  # without a lock nobody writes
         lock = _locked(folder)
         remove_drafts(folder)
         lock.release()

@@ -7,6 +7,9 @@ masked_lm    any masked language model in a Hugging Face folder, on torch
 
 choose.py picks one of them. Both language models share how masked texts become the rows of numbers that a model reads
 (windows.py); how the embedded one cuts words into pieces is in wordpieces.py.
+
+In: words and masks. Out: proposals, for every masked position some words with their probabilities. May import: text,
+asking.
 """
 
 from types import MappingProxyType

@@ -78,7 +78,7 @@ class Candidates:
             n_unseen=self.n_unseen,
         )
 
-    def n_holders(self) -> NDArray[np.int64]:
+    def document_frequency(self) -> NDArray[np.int64]:
         """How many documents hold each term, (terms,)."""
         # A pair (document, term) as one number, each counted once however often the term occurs in the document.
         pairs = distinct(self.occurrence_document.astype(np.int64) * len(self.terms) + self.occurrence_term)
@@ -331,10 +331,10 @@ def _find_apart(kinds: str, never: frozenset[str], texts: Sequence[str]) -> tupl
     return found, numbers.apart()
 
 
-def count_holders(texts: Sequence[str], kinds: str) -> dict[str, int]:
+def document_frequencies(texts: Sequence[str], kinds: str) -> dict[str, int]:
     """How many of some texts hold each term.
 
-    >>> sorted(count_holders(["so good, so", "Good!"], "words").items())
+    >>> sorted(document_frequencies(["so good, so", "Good!"], "words").items())
     [('good', 2), ('so', 1)]
     """
     if not texts:

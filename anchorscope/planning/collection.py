@@ -212,14 +212,14 @@ class Collection(Candidates):
         documents = zero.documents.reshape(-1)
         for start in range(0, len(self.documents), COUNTED_AT_ONCE):
             here = slice(self.first_occurrence[start], self.first_occurrence[start : start + COUNTED_AT_ONCE + 1][-1])
-            holders = self.occurrence_document[here].astype(np.int64)
+            document = self.occurrence_document[here].astype(np.int64)
             held = self.occurrence_term[here]
             # By label and term: every occurrence once, and every document that holds the term once.
-            np.add.at(occurrences, labels[holders] * n_terms + held, 1)
+            np.add.at(occurrences, labels[document] * n_terms + held, 1)
             # Sorted, equal (document, term) stand together, and the first of each is counted.
-            pairs = np.sort(holders * n_terms + held)
-            holders, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, n_terms))
-            np.add.at(documents, labels[holders] * n_terms + held, 1)
+            pairs = np.sort(document * n_terms + held)
+            document, held = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(1, n_terms))
+            np.add.at(documents, labels[document] * n_terms + held, 1)
         return replace(zero, training=self.training)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
-from anchorscope.planning.candidates import count_holders, find_candidates, is_longer, priorities
+from anchorscope.planning.candidates import document_frequencies, find_candidates, is_longer, priorities
 from anchorscope.settings import Settings
 from anchorscope.text.blocks import Blocks
 from anchorscope.text.read import CLEANINGS, Documents
@@ -55,14 +55,14 @@ def draw(blocks: Blocks, n: int, settings: Settings, *, clean: str = "none") -> 
     documents = _fetched(blocks, keys, clean)
     found = find_candidates(documents, settings)
     counting = partial(_count, clean, settings.max_words, str(settings.terms), found.terms)
-    holders = reduce(np.add, blocks.over(counting), np.zeros(len(found.terms), np.int64))
+    frequency = reduce(np.add, blocks.over(counting), np.zeros(len(found.terms), np.int64))
     skipped = {"empty": n_empty, f"more than {settings.max_words} words": n_long}
     return Documents(
         documents=documents,
         skipped={reason: number for reason, number in skipped.items() if number},
         sha256=sha256(hashes.astype(">u8").tobytes()).hexdigest(),
         source=blocks.source,
-        beyond=Beyond(len(hashes), dict(zip(found.terms, holders.tolist()))),
+        beyond=Beyond(len(hashes), dict(zip(found.terms, frequency.tolist()))),
     )
 
 
@@ -134,5 +134,5 @@ def _wanted(clean: str, wanted: Digests, texts: list[str]) -> dict[int, str]:
 
 def _count(clean: str, max_words: int, kinds: str, terms: tuple[str, ...], texts: list[str]) -> NDArray[np.int64]:
     usable, _, _ = _usable(clean, max_words, texts)
-    held = count_holders(usable, kinds)
+    held = document_frequencies(usable, kinds)
     return np.array([held.get(term, 0) for term in terms], np.int64)

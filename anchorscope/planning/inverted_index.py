@@ -22,14 +22,14 @@ Numbers = NDArray[np.int64]
 class InvertedIndex:
     """The documents of one label by the words that they hold.
 
-    ``documents`` are given in the order of priority, ``n_holders`` (terms,) says how many hold each term, and
+    ``documents`` are given in the order of priority, ``frequency`` (terms,) says how many of them hold each term, and
     ``threshold`` how many documents are indexed at first.
     """
 
-    def __init__(self, collection: Collection, documents: NDArray[np.intp], n_holders: Numbers, threshold: int) -> None:
+    def __init__(self, collection: Collection, documents: NDArray[np.intp], frequency: Numbers, threshold: int) -> None:
         self._collection = collection
         self._documents = documents
-        self._n_holders = n_holders
+        self._frequency = frequency
         self._index(max(1, threshold))
 
     @property
@@ -42,7 +42,7 @@ class InvertedIndex:
         # A posting is open if its first occurrence is not measured. In the flat array of all postings the next open one
         # from the start of each term on ends what it has reached, and so does the end of its own postings.
         is_open = ~measured[self._occurrences[self._starts[:-1]]]
-        gaps = np.append(np.flatnonzero(is_open), len(self._holders))
+        gaps = np.append(np.flatnonzero(is_open), len(self._document_of))
         next_gap = gaps[np.searchsorted(gaps, self._first[terms] + start)]
         return np.minimum(next_gap, self._first[terms + 1]) - self._first[terms]
 
@@ -60,9 +60,9 @@ class InvertedIndex:
         """
         while True:
             first, end = self._first[term : term + 2].tolist()
-            documents = self._holders[first + start : end]
+            documents = self._document_of[first + start : end]
             found: list[int] = documents[~visited[documents]][:n].tolist()
-            if len(found) == n or end - first == self._n_holders[term]:
+            if len(found) == n or end - first == self._frequency[term]:
                 return found
             self._index(2 * self._threshold)
 
@@ -73,7 +73,7 @@ class InvertedIndex:
             # All that is indexed of the term from its prefix on; what other words have asked for already is left out.
             occurrences = self._occurrences[self._starts[first + start] : self._starts[end]]
             found = occurrences[~asked[occurrences]]
-            if len(found) >= n or end - first == self._n_holders[term]:
+            if len(found) >= n or end - first == self._frequency[term]:
                 return found[:n]
             self._index(2 * self._threshold)
 
@@ -89,10 +89,10 @@ class InvertedIndex:
         order = np.argsort(terms, kind="stable")
         terms = terms[order]
         self._occurrences = occurrences[order]
-        holders = c.occurrence_document[self._occurrences]
+        documents = c.occurrence_document[self._occurrences]
         # A posting begins where the term or the document changes; ``_first`` says where the postings of a term begin.
-        is_first = (np.diff(terms, prepend=-1) != 0) | (np.diff(holders, prepend=-1) != 0)
+        is_first = (np.diff(terms, prepend=-1) != 0) | (np.diff(documents, prepend=-1) != 0)
         starts = np.flatnonzero(is_first)
         self._starts = np.append(starts, len(terms))
-        self._holders = holders[starts]
+        self._document_of = documents[starts]
         self._first = np.searchsorted(terms[starts], np.arange(len(c.terms) + 1))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.tally import Tally
+from anchorscope.settings import StrategyTraits
 from anchorscope.types import Unit
 
 if TYPE_CHECKING:
@@ -76,11 +77,9 @@ class Counted(NamedTuple):
     repeat: NDArray[np.float64]
 
 
-class Strategy(Protocol):
-    """Which occurrences to measure next. What makes one is called with a collection and the settings."""
-
-    help: str
-    interval_level: float
+class Strategy(StrategyTraits, Protocol):
+    """Which occurrences to measure next. What makes one is called with a collection and the settings, and says of
+    itself what ``StrategyTraits`` asks for."""
 
     def __init__(self, collection: Collection, settings: Settings) -> None: ...
 

@@ -72,6 +72,11 @@ class Race:
 
     help = "the documents of the words whose place is open, until the top terms are settled"
     interval_level = LEVEL
+    draws_documents = True
+    uses_surrogate = True
+    counts_prefixes = True
+    ends_early = True
+    reads = ("regret",)
 
     def __init__(self, collection: Collection, settings: Settings) -> None:
         self._collection = collection

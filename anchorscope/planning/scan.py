@@ -38,6 +38,11 @@ class Scan:
 
     help = "all documents in order, every occurrence that no filter leaves out"
     interval_level = 1.0  # where measuring has noise, that of a race
+    draws_documents = False
+    uses_surrogate = False
+    counts_prefixes = False
+    ends_early = False  # but for the sound filter, which says nothing of how much it saves
+    reads = ("order", "filter", "tau_tilde")
 
     def __init__(self, collection: Collection, settings: Settings) -> None:
         self._collection = collection

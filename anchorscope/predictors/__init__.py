@@ -11,7 +11,10 @@ pipeline, a function.
 
 On the command line, a model is a path, ``module:attribute``, or a kind by name and what it takes (``kind:argument``):
 see ``load_predictor``. One file here for each kind of model; every answer is checked in ``asking/answers.py``. Heavy
-packages are imported when a model needs them. May import: text, asking.
+packages are imported when a model needs them.
+
+In: a model, as an object or as the command line names it. Out: a ``Predictor``: texts to rows of probabilities. May
+import: text, asking.
 """
 
 from __future__ import annotations

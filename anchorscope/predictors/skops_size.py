@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
 
-SCHEMA = "schema.json"
+SCHEMA_FILE = "schema.json"
 ARCHIVE = (b"PK\x03\x04", b"PK\x05\x06")
 """How a zip archive begins."""
 
@@ -40,7 +40,7 @@ def unpacked_size(data: bytes) -> int:
         if entries > allowed_size(len(data)):
             return entries
         sizes = {name: _size_of_entry(archive, name) for name in archive.namelist()}
-        return entries + sum(sizes.get(name, 0) for name in _named(json.loads(archive.read(SCHEMA))))
+        return entries + sum(sizes.get(name, 0) for name in _named(json.loads(archive.read(SCHEMA_FILE))))
 
 
 def _size_of_entry(archive: ZipFile, name: str) -> int:

@@ -12,6 +12,9 @@ page         the static report: one HTML file
 live, server, guard  the live page: the run's thread, what a browser may ask it, and who may ask
 notebook     static HTML, and a display that follows a run
 plot         pictures for papers
+
+In: snapshots, results, run folders. Out: text, HTML, pictures; nothing that a run reads. May import: text, asking,
+scoring, settings, journal, explanations, result, local, run.
 """
 
 from types import MappingProxyType

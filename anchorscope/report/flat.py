@@ -73,7 +73,7 @@ def _divider(label: str, told: str, names: Sequence[str]) -> str:
 
 def to_json(explanations: Mapping[str, Explanation], **about: Any) -> str:
     """The rows as JSON, with what they are ``about`` before them; a bound that is not known is null."""
-    terms = [{name: _finite(value) for name, value in row.items()} for row in rows(explanations)]
+    terms = [{name: _none_if_endless(value) for name, value in row.items()} for row in rows(explanations)]
     return json.dumps({**about, "terms": terms}, indent=2, allow_nan=False) + "\n"
 
 
@@ -96,5 +96,5 @@ def _markdown(value: Any) -> str:
     return _MARKED.sub(r"\\\g<0>", escape(safe(str(value)), quote=False))
 
 
-def _finite(value: Any) -> Any:
+def _none_if_endless(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -25,8 +25,8 @@ FEWEST_TERMS = 100
 class Kept:
     """A run, its counts, its local score, what it keeps of its documents, and the terms that its page holds.
 
-    ``rows`` is all that was measured, in the order of documents and terms. ``is_race`` tells whether scores are
-    estimates from a sample of the documents.
+    ``rows`` is all that was measured, in the order of documents and terms. ``counts_prefixes`` tells
+    whether scores are estimates from a sample of the documents.
     """
 
     def __init__(self, run: RunReader) -> None:
@@ -35,7 +35,7 @@ class Kept:
         self.score: type[LocalScore] = registry.resolve("score", str(run.settings.score))
         self.explained = [i for i, name in enumerate(run.labels) if name in (self.settings.labels or run.labels)]
         self.standings = Standings(run, alpha=self.settings.alpha, k=self.settings.top_k)
-        self.is_race = run.is_race
+        self.counts_prefixes = run.counts_prefixes
         self.rounds = run.closed_rounds()
         self.moments = run.moments()
         self.tests_left = run.tests_left()

@@ -82,8 +82,8 @@ class Trial:
                 {
                     "start": int(units[word.span[0]]),
                     "end": int(units[word.span[1]]),
-                    "effect": view.finite(word.effect),
-                    "deviation": view.finite(word.deviation),
+                    "effect": view.json_values(word.effect),
+                    "deviation": view.json_values(word.deviation),
                     "anchor": word.anchor,
                     "agreements": word.agreements,
                     "samples": word.samples,

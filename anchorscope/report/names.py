@@ -8,6 +8,7 @@ from typing import Any
 from anchorscope import registry
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
+from anchorscope.settings import strategy
 from anchorscope.types import LocalScore
 
 
@@ -17,7 +18,7 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
     ``level`` is the probability of its intervals, 1 where they are bounds.
     """
     score: type[LocalScore] = registry.resolve("score", str(settings["score"]))
-    is_race = settings["strategy"] == "race"
+    is_estimate = strategy(settings["strategy"]).counts_prefixes
     return {
         "#": "the place by score among all terms of the label, drivers or not; against it, among these",
         **({"effect": score.help} if score.is_graded else {}),
@@ -29,14 +30,16 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
         ),
         **({"driver": driver} if (driver := driver_help(aggregation(settings["aggregation"]))) else {}),
         **(
-            {"member": f"the probability to be among the top {settings['top_k']} terms of the label"} if is_race else {}
+            {"member": f"the probability to be among the top {settings['top_k']} terms of the label"}
+            if is_estimate
+            else {}
         ),
         **_counts(score, settings),
-        **({"regret": "the share of the best list's score that this list is expected to lack"} if is_race else {}),
+        **({"regret": "the share of the best list's score that this list is expected to lack"} if is_estimate else {}),
         "settled": (
             f"its regret is below {settings['regret']:.0%} and each listed term has five tests (against: "
             "two), or everything is tested"
-            if is_race
+            if is_estimate
             else "no test that is missing can change the list"
         ),
         "limits": _limits(score, aggregation(settings["aggregation"])),
@@ -67,9 +70,10 @@ def _score(settings: Mapping[str, Any]) -> str:
     """The formula, and where its numbers come from."""
     summed = aggregation(settings["aggregation"])
     told = summed.help + (" (a value: its effect in a document)" if summed.is_graded else "")
-    if settings["strategy"] != "race":
+    chosen = strategy(settings["strategy"])
+    if not chosen.counts_prefixes:
         return told
-    if summed.is_graded and settings["surrogate"]:
+    if summed.is_graded and settings["surrogate"] and chosen.uses_surrogate:
         return f"{told}; estimated: all predictions say what to expect of a term, its tests correct that"
     return f"{told}; estimated for all documents from those that were tested"
 
@@ -89,8 +93,8 @@ def driver_help(one: Aggregation) -> str | None:
 def _counts(score: type[LocalScore], settings: Mapping[str, Any]) -> dict[str, str]:
     """What was tested, how often."""
     if not score.tests_anchors:
-        holders = "documents with the term" if score.grain == "term" else "occurrences of the term"
-        return {"tested/of": f"{holders} that were tested, of all in documents of the label"}
+        of = "documents with the term" if score.grain == "term" else "occurrences of the term"
+        return {"tested/of": f"{of} that were tested, of all in documents of the label"}
     return {
         "anchors/tested": (
             "tests in which the term was an anchor (with it kept and other words replaced, the prediction stayed with "

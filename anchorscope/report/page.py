@@ -18,7 +18,7 @@ from anchorscope.files import no_run_folder, refuse_foreign, write_whole
 from anchorscope.report.texts import embed
 from anchorscope.report.view import page_data
 
-FILE = "report.html"
+REPORT = "report.html"
 
 SCRIPTS = (
     "scores.js",
@@ -44,7 +44,7 @@ GENERATOR = '<meta name="generator" content="anchorscope">'
 
 def write_report(folder: Path, *, out: Path | None = None, against: Path | None = None) -> Path:
     """Write the report of a kept run, whole or not at all; into its folder, unless told otherwise."""
-    path = out or folder / FILE
+    path = out or folder / REPORT
     if not os.path.isdir(folder):
         raise no_run_folder(folder)
     refuse_foreign(path, is_report)

@@ -88,8 +88,8 @@ def unseen_sentence(documents: Mapping[str, Any]) -> str | None:
     if not unseen:
         return None
     return (
-        f"The model reads only a part of {counted(unseen['documents'], 'document')}: "
-        f"{counted(unseen['words'], 'word')} beyond that {'was' if unseen['words'] == 1 else 'were'} never seen by it, "
+        f"The model reads only a part of {plural(unseen['documents'], 'document')}: "
+        f"{plural(unseen['words'], 'word')} beyond that {'was' if unseen['words'] == 1 else 'were'} never seen by it, "
         "nor tested."
     )
 
@@ -230,10 +230,10 @@ def safe(text: str) -> str:
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def counted(n: int, noun: str) -> str:
+def plural(n: int, noun: str) -> str:
     """A number and what it counts.
 
-    >>> counted(1, "document"), counted(4265, "document")
+    >>> plural(1, "document"), plural(4265, "document")
     ('1 document', '4,265 documents')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"

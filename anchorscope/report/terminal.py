@@ -29,7 +29,7 @@ from anchorscope.report.table import (
     block,
     colours,
     columns,
-    counted,
+    plural,
     safe,
     side_by_side,
 )
@@ -207,7 +207,7 @@ def _blocks(snapshot: Snapshot, moves: Moves, width: int, height: int) -> list[T
     blocks = [block(e, layout, colour, full, moves=moves)[:n_lines] for e, colour, full in every]
     lines = side_by_side(blocks, across, each)
     if hidden := len(snapshot.explanations) - len(explanations):
-        lines.append(Text(f"… and {counted(hidden, 'more label')}", "dim"))
+        lines.append(Text(f"… and {plural(hidden, 'more label')}", "dim"))
     return lines
 
 

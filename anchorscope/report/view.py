@@ -38,13 +38,12 @@ from anchorscope.report.texts import cards, documents
 from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.forecasts import LEVEL
 from anchorscope.scoring.tally import VALUE_UNIT
-from anchorscope.settings import Settings
+from anchorscope.settings import Settings, strategy
 from anchorscope.text.words import function_words
 from anchorscope.types import Cost, Snapshot
 
-SCHEMA = 2
+PAGE_SCHEMA = 2
 
 CURVE_COMES = "Comes with the end of a run whose model gives probabilities."
 
@@ -66,7 +65,7 @@ def page_data(folder: Path, *, against: Path | None = None) -> dict[str, Any]:
     with closing(RunReader(folder)) as run, reading(folder):
         kept = Kept(run)
         return {
-            "schema": SCHEMA,
+            "schema": PAGE_SCHEMA,
             "name": folder.resolve().name,
             "about": _about(kept, folder),
             "terms": _terms(kept),
@@ -74,7 +73,7 @@ def page_data(folder: Path, *, against: Path | None = None) -> dict[str, Any]:
             "documents": documents(kept),
             "evidence": cards(kept),
             "history": _history(kept),
-            "aopc": finite(run.meta.get("aopc", {})),
+            "aopc": json_values(run.meta.get("aopc", {})),
             "function_words": sorted(function_words()),
             "other": None if against is None else other_run(against),
         }
@@ -85,10 +84,10 @@ def waiting_data(
 ) -> dict[str, Any]:
     """What the live page shows of a run before its first round."""
     asked = settings.labels or tuple(labels)
-    level = LEVEL if settings.strategy == "race" else 1.0
+    level = strategy(settings.strategy).interval_level
     blank = {"documents": 0, "asked": 0, "robust": None, "robust_of": 0, "note": None, "settled": False, "regret": None}
     return {
-        "schema": SCHEMA,
+        "schema": PAGE_SCHEMA,
         "name": name,
         "about": {
             "model": model,
@@ -123,7 +122,7 @@ def _method(settings: Mapping[str, Any], perturbator: str, level: float) -> dict
     """How the numbers of a run come about, and what each of them says."""
     score = registry.resolve("score", str(settings["score"]))
     return {
-        "settings": finite(settings),
+        "settings": json_values(settings),
         "score": {
             "name": score.name,
             "help": score.help,
@@ -135,42 +134,43 @@ def _method(settings: Mapping[str, Any], perturbator: str, level: float) -> dict
         },
         "perturbator": perturbator if score.perturbs else None,
         "interval_level": level,
+        "estimated": strategy(settings["strategy"]).counts_prefixes,
         "names": explained_names(settings, level),
     }
 
 
 def event_data(snapshot: Snapshot) -> dict[str, Any]:
     """A snapshot for the live page: what changes from round to round."""
-    values: dict[str, Any] = finite(result.snapshot_to_dict(snapshot))
+    values: dict[str, Any] = json_values(result.snapshot_to_dict(snapshot))
     return values
 
 
 def other_run(folder: Path) -> dict[str, Any]:
     """The lists of another run, to compare with."""
     found = Result.load(folder)
-    values: dict[str, Any] = finite(found.to_dict())
+    values: dict[str, Any] = json_values(found.to_dict())
     shown = ("labels", "settings", "model", "documents", "perturbator")
     return {"name": folder.resolve().name, **{key: values[key] for key in shown}}
 
 
-def finite(value: Any) -> Any:
+def json_values(value: Any) -> Any:
     """The same with None for every number that JSON does not know.
 
-    >>> finite({"interval": [0.5, float("inf")]})
+    >>> json_values({"interval": [0.5, float("inf")]})
     {'interval': [0.5, None]}
     """
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: finite(item) for key, item in value.items()}
+        return {key: json_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
+        return [json_values(item) for item in value]
     return value
 
 
 def _about(kept: Kept, folder: Path) -> dict[str, Any]:
     run = kept.run
-    done = Result.load(folder) if (folder / result.FILE).exists() else None
+    done = Result.load(folder) if (folder / result.RESULT).exists() else None
     n_asked = int(kept.standings.n_asked.sum())
     cost = done.cost if done else reduce(add, kept.rounds.values(), Cost(predictor_texts=n_asked))
     labels = _labels(kept)
@@ -308,7 +308,7 @@ def _standing(kept: Kept, one: Aggregation, label: int) -> dict[str, Any] | None
     known = [*on_page, *(row for row in against if row[0] not in seen)]
     is_driver, _ = drivers(shown, label)
     # What a race expects is no aggregation's bound: one that cannot be raced has no interval there.
-    is_sure = one.can_race or not kept.is_race
+    is_sure = one.can_race or not kept.counts_prefixes
     return {
         "terms": [place for place, _ in known],
         "low": _short([term.interval[0] if is_sure else -math.inf for _, term in known]),
@@ -328,7 +328,7 @@ def _history(kept: Kept) -> list[dict[str, Any]]:
         return []
     last = {label: set(here["terms"]) for label, here in moments[-1]["labels"].items()}
     steps = np.unique(np.linspace(0, len(moments) - 1, HISTORY).astype(int))
-    return [finite(_point(moments[i], last)) for i in steps.tolist()]
+    return [json_values(_point(moments[i], last)) for i in steps.tolist()]
 
 
 def _point(moment: Mapping[str, Any], last: Mapping[str, set[str]]) -> dict[str, Any]:

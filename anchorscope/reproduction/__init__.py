@@ -12,4 +12,8 @@ summary     the records as rows
 figures, tables, page
             pictures, CSV files and the page of claims, all from the records alone
 claims      what the paper says; rules decide whether it holds
+
+In: tasks, models and settings by name. Out: records, and tables, pictures and a page that are drawn from them. May
+import: text, asking, sampling, scoring, settings, local_scores, journal, predictors, perturbators, embedded_model, run,
+demo, evaluation.
 """

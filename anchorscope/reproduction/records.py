@@ -16,7 +16,7 @@ from typing import Any
 from anchorscope.errors import RunFolderError
 from anchorscope.files import read_regular, write_whole
 
-SCHEMA = 2
+RECORD_SCHEMA = 2
 FOLDER = "runs"
 SERIAL = "serial"
 """Where the records of settings are, and those of runs of their own that were made to be timed."""
@@ -43,7 +43,7 @@ def write(out: Path, key: Key, record: Record, kind: str = FOLDER) -> None:
     """Store a run's record."""
     folder = out / kind
     folder.mkdir(parents=True, exist_ok=True)
-    values = {"schema": SCHEMA, "task": key.task, "model": key.model, "setting": key.setting, "seed": key.seed}
+    values = {"schema": RECORD_SCHEMA, "task": key.task, "model": key.model, "setting": key.setting, "seed": key.seed}
     text = json.dumps({**values, **record}, allow_nan=False) + "\n"
     write_whole(folder / key.file, text, is_ours=lambda first: first.startswith(b'{"schema"'))
 
@@ -54,7 +54,7 @@ def read(out: Path, kind: str = FOLDER) -> dict[Key, Record]:
     for path in sorted((out / kind).glob("*.json")):
         try:
             values = json.loads(read_regular(path))
-            if values["schema"] != SCHEMA:
+            if values["schema"] != RECORD_SCHEMA:
                 raise ValueError(f"schema {values['schema']}")
             found[Key(values["task"], values["model"], values["setting"], values["seed"])] = values
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

@@ -34,7 +34,7 @@ Answer = tuple[str, str]
 """What was measured, and the verdict."""
 
 
-def _counted(outcomes: Sequence[tuple[Box, bool]], what: str) -> Answer:
+def _answer_by_count(outcomes: Sequence[tuple[Box, bool]], what: str) -> Answer:
     """In how many boxes something is so, where it is not, and the verdict."""
     if not outcomes:
         return "no run for it", UNTESTABLE
@@ -51,6 +51,7 @@ def by_set_up(rule: Callable[[Summary], Answer]) -> Callable[[Summary], Answer]:
 
     def judged(summary: Summary) -> Answer:
         answers = {name: rule(part) for name, part in _set_ups(summary).items()}
+        # A set-up that has no run for a claim says nothing about it; where none has, the rule says so of them all.
         answers = {name: answer for name, answer in answers.items() if answer[1] != UNTESTABLE}
         if len(answers) < 2:
             return next(iter(answers.values())) if answers else rule(summary)
@@ -91,8 +92,10 @@ def _no_less(value: float, other: float) -> bool:
 
 
 def _aopc(summary: Summary, box: Box, name: str, k: int = -1) -> float:
+    """AOPC after k + 1 terms, or after all; the mean over seeds."""
     table = summary.curves(box, name)
     assert table is not None
+    # (seeds, terms): a list may be shorter than k, and then its last value stands for what comes after it.
     return float(table[:, min(k, table.shape[1] - 1) if k >= 0 else -1].mean())
 
 
@@ -102,7 +105,7 @@ def steepest(summary: Summary) -> Answer:
         (box, all(_no_less(_aopc(summary, box, "pr", 4), _aopc(summary, box, n, 4)) for n in ("sq", "h", "av", "av5")))
         for box in summary.boxes_with("unoptimised")
     ]
-    return _counted(outcomes, "AOPC^5 of G_pr is the highest of all aggregations, or within 5% of it,")
+    return _answer_by_count(outcomes, "AOPC^5 of G_pr is the highest of all aggregations, or within 5% of it,")
 
 
 def above_baselines(summary: Summary) -> Answer:
@@ -111,7 +114,7 @@ def above_baselines(summary: Summary) -> Answer:
         (box, all(_aopc(summary, box, "pr") > _aopc(summary, box, name) for name in ("base", "pr-inverse")))
         for box in summary.boxes_with("unoptimised")
     ]
-    return _counted(outcomes, "AOPC^20 of G_pr is above G_base and G_pr^-1")
+    return _answer_by_count(outcomes, "AOPC^20 of G_pr is above G_base and G_pr^-1")
 
 
 def average_inferior(summary: Summary) -> Answer:
@@ -120,7 +123,7 @@ def average_inferior(summary: Summary) -> Answer:
         (box, all(_aopc(summary, box, "av") < _aopc(summary, box, name) for name in ("pr", "sq", "h")))
         for box in summary.boxes_with("unoptimised")
     ]
-    return _counted(outcomes, "AOPC^20 of G_av is below G_pr, G_sq and G_h")
+    return _answer_by_count(outcomes, "AOPC^20 of G_av is below G_pr, G_sq and G_h")
 
 
 def close(summary: Summary) -> Answer:
@@ -131,7 +134,7 @@ def close(summary: Summary) -> Answer:
         (box, all(abs(value - pr) <= 0.2 * abs(pr) for value in others))
         for box, pr, *others in zip(boxes, found["pr"], found["sq"], found["h"])
     ]
-    measured, verdict = _counted(outcomes, "both within 20% of G_pr's AOPC^20")
+    measured, verdict = _answer_by_count(outcomes, "both within 20% of G_pr's AOPC^20")
     if boxes:
         sq, h = (_of_sums(found[name], found["pr"]) for name in ("sq", "h"))
         measured += f"; summed over the boxes G_sq has {sq:.2f}, G_h {h:.2f} of G_pr's"
@@ -184,10 +187,11 @@ def _against(summary: Summary, setting: str, base: str, claim: str) -> Answer:
         return "no run for it", UNTESTABLE
     pairs = [(summary.final(box, setting).mean(), summary.final(box, base).mean()) for box in boxes]
     outcomes = [(box, _no_less(float(new), float(old))) for box, (new, old) in zip(boxes, pairs)]
-    measured, _ = _counted(outcomes, claim)
+    measured, _ = _answer_by_count(outcomes, claim)
     ratio = _of_sums([new for new, _ in pairs], [old for _, old in pairs])
     mean_holds = ratio >= 1 - TOLERANCE
     yes = sum(so for _, so in outcomes)
+    # The claim is about quality on the whole: a mean that holds is worth as much as half of the boxes.
     verdict = HOLDS if yes == len(outcomes) else IN_PART if mean_holds or 2 * yes >= len(outcomes) else FAILS
     return f"{measured}; summed AOPC^20 {ratio:.2f} of {base}'s, time {_time_ratio(summary, setting, base)}", verdict
 
@@ -263,6 +267,7 @@ def tau_tilde(summary: Summary) -> Answer:
         return "no run for it", UNTESTABLE
     aopc = {s: [float(summary.final(box, s).mean()) for box in boxes] for s in ("filter", "tau-tilde", "masking")}
     means = {setting: float(np.mean(values)) for setting, values in aopc.items()}
+    # "Costs most" is a claim about the next worst one: being below both is not enough if that is within the noise.
     rival = min(("filter", "masking"), key=lambda setting: means[setting])
     apart = [mine - other for mine, other in zip(aopc["tau-tilde"], aopc[rival])]
     difference = float(np.mean(apart))
@@ -294,6 +299,7 @@ def filter_saves(summary: Summary) -> Answer:
     if not ratios:
         return "no run for it", UNTESTABLE
     saved = [1 - ratio for ratio in ratios]
+    # The paper says 30 to 40%; five points to either side count as that.
     inside = [0.25 <= share <= 0.45 for share in saved]
     verdict = HOLDS if all(inside) else IN_PART if 0.25 <= np.mean(saved) <= 0.45 or any(inside) else FAILS
     samples = 1 - np.mean(_ratios(summary, "filter", "stop-rare", "samples"))
@@ -324,6 +330,7 @@ def shared(summary: Summary) -> Answer:
     narrow = [x for box in boxes for s in grid.OPTIMISATIONS[1:] for x in summary.shared(box, s, "stop-rare")]
     told += f"; the optimisations against stop-rare: {np.mean(narrow):.2f}" if narrow else ""
     beside = f"; two seeds of the unoptimised setting share {np.mean(overlaps):.2f}" if overlaps else ""
+    # "About 80%": ten points to either side.
     means = {setting: float(np.mean(shares)) for setting, shares in by_setting.items() if shares}
     least, most = min(means, key=lambda s: means[s]), max(means, key=lambda s: means[s])
     around = sum(0.7 <= share <= 0.9 for share in means.values())
@@ -388,7 +395,7 @@ def sentences(summary: Summary) -> Answer:
     rows = [row for row in summary.sentence_rows() if row["task"] in ("corona", "toys") and not row["proposed"]]
     if not rows:
         return "no task with the paper's sentences", UNTESTABLE
-    pairs = [*zip(rows[::2], rows[1::2])]
+    pairs = [*zip(rows[::2], rows[1::2])]  # a row with the top word, then one with its substitute
     firsts = [float(first["drop"]) for first, _ in pairs]
     others = [float(other["drop"]) for _, other in pairs]
     so = np.mean(firsts) >= 0.4 and max(others) <= 0.08
@@ -439,7 +446,7 @@ def seconds(summary: Summary) -> Answer:
         so.append((box, when is not None and when <= whole / 10))
         if when is not None:
             told.append(when / whole)
-    measured, verdict = _counted(so, "optimised, 80% of the unoptimised AOPC^20 within a tenth of its time")
+    measured, verdict = _answer_by_count(so, "optimised, 80% of the unoptimised AOPC^20 within a tenth of its time")
     if so:
         some = f", where it is, after {np.median(told):.3f} of that time (median)" if told else ""
         measured += f"; reached at all in {len(told)}{some}"
@@ -463,7 +470,7 @@ def intro(summary: Summary) -> Answer:
         better = all(ours[-1]["aopc"] >= other["aopc"] * (1 - TOLERANCE) for other in others.values())
         so.append((box, better and ours[-1]["seconds"] < others["sq"]["seconds"]))
         told.append((ours[-1]["aopc"], others["sq"]["aopc"]))
-    measured, verdict = _counted(so, "optimised G_pr ends no lower than sum and average, in less time,")
+    measured, verdict = _answer_by_count(so, "optimised G_pr ends no lower than sum and average, in less time,")
     beside = f"; AOPC^20 {_of_sums(*zip(*told)):.2f} of the sum's, boxes summed" if told else ""
     return measured + beside, verdict
 

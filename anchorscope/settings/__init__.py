@@ -21,6 +21,7 @@ from anchorscope.settings.presets import (
     preset,
     preset_for_one_document,
 )
+from anchorscope.settings.strategies import StrategyTraits, strategy
 
 __all__ = [
     "NO_AGGREGATION",
@@ -29,6 +30,7 @@ __all__ = [
     "PLUGS",
     "PRESETS",
     "Settings",
+    "StrategyTraits",
     "check_score",
     "needs_perturbator",
     "preset",
@@ -37,4 +39,5 @@ __all__ = [
     "score_perturbs",
     "score_shares_calls",
     "score_tests_anchors",
+    "strategy",
 ]

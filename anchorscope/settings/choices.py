@@ -18,6 +18,7 @@ from anchorscope.sampling.sequential_test import TESTS, SequentialTest
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation as resolved_aggregation
 from anchorscope.scoring.empty_anchor import ROBUST, WEIGHTS, EmptyAnchorRule
+from anchorscope.settings.strategies import strategy
 from anchorscope.text.rule import PLAIN, USUAL, checked_kinds
 from anchorscope.text.words import STOP_WORDS
 from anchorscope.types import Predictor
@@ -79,6 +80,7 @@ class Settings:
         """Refuse what cannot be, in one sentence."""
         for field in fields(self):  # plain values, so that a setting read back from JSON is equal
             value = getattr(self, field.name)
+            # A number of numpy, from a search over settings for example, would not survive JSON as it is.
             is_scalar = hasattr(value, "item") and np.ndim(value) == 0
             object.__setattr__(self, field.name, value.item() if is_scalar else value)
             kind, said = _KINDS.get(str(field.type), (object, ""))
@@ -89,6 +91,7 @@ class Settings:
             if not listed or not all(isinstance(label, str) for label in self.labels):
                 raise InputError(f"labels must be a list of names, not {in_a_line(self.labels)}.")
             object.__setattr__(self, "labels", tuple(self.labels))
+        # Names before ranges before what goes together: the first fault that is told is the one to mend first.
         for name, known in _NAMED.items():
             if getattr(self, name) not in known:
                 raise UnknownNameError(name.replace("_", " "), getattr(self, name), known)
@@ -102,17 +105,18 @@ class Settings:
                 span = f"from {low} to {high}" if closed else f"between {low} and {high}, both excluded"
                 raise InputError(f"{_option(name)} must be {span}, not {value}.")
         aggregation = resolved_aggregation(self.aggregation)
+        # After the names are known to be right: what a score is if not given follows from the aggregation.
         if self.score is None:
             object.__setattr__(self, "score", "occlusion" if aggregation.is_graded else "anchor")
         self._check_terms()
         self._check_aggregation(aggregation)
         self._check_filter(aggregation)
-        if self.strategy == "race":
-            self._check_race(aggregation)
+        self._check_strategy(aggregation)
         self._check_samples(aggregation)
 
     def _check_terms(self) -> None:
         """Terms of several words can be left out, but not replaced."""
+        # What stands in for a word is one word: there is nothing of the kind for a hashtag or a link.
         replaces = score_perturbs(self)
         kinds = checked_kinds((PLAIN if replaces else ",".join(USUAL)) if self.terms is None else self.terms)
         if replaces and kinds != PLAIN:
@@ -158,14 +162,16 @@ class Settings:
                 f"it is there for {_names_of(lambda one: one.optimistic is not None)}: use --filter none."
             )
 
-    def _check_race(self, aggregation: Aggregation) -> None:
-        """A race takes its samples at random and counts all of a word's measurements alike."""
-        if not aggregation.can_race:
+    def _check_strategy(self, aggregation: Aggregation) -> None:
+        """Estimates from a sample of the documents need totals that add up; and a strategy reads what it is given."""
+        chosen = strategy(self.strategy)
+        if chosen.counts_prefixes and not aggregation.can_race:
             raise InputError(
-                f"--strategy race knows no form of the aggregation {self.aggregation!r}; "
+                f"--strategy {self.strategy} knows no form of the aggregation {self.aggregation!r}; "
                 f"it is there for {_names_of(lambda one: one.can_race)}: use --strategy scan."
             )
-        if self.filter != "none" or self.tau_tilde or self.order != "confidence":
+        usual = {"filter": "none", "tau_tilde": False, "order": "confidence"}
+        if any(getattr(self, name) != value for name, value in usual.items() if name not in chosen.reads):
             raise InputError("--filter, --tau-tilde and --order belong to the scan: use --strategy scan with them.")
 
     def _check_samples(self, aggregation: Aggregation) -> None:

@@ -12,6 +12,9 @@ makes it; each check is a function that raises an AssertionError:
 
 >>> for check in checks("predictor"):
 ...     check(lambda: KeywordPredictor("great"))
+
+In: what makes a plug. Out: nothing, or an AssertionError that says which promise is broken. May import: text, asking,
+scoring, settings, local_scores, planning, perturbators.
 """
 
 from __future__ import annotations

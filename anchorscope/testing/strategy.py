@@ -8,6 +8,7 @@ import numpy as np
 
 from anchorscope.planning.ledger import Ledger
 from anchorscope.planning.plan import EMPTY_ANCHOR, Round, Strategy
+from anchorscope.settings.strategies import checked
 from anchorscope.testing import work
 from anchorscope.types import Measurements
 
@@ -21,10 +22,11 @@ SCORES = ("occlusion", "banzhaf")
 
 
 def has_what_the_contract_names(make: Make) -> None:
-    """A line of help, and the level of its intervals."""
+    """A line of help, the level of its intervals, and what other rooms ask of it before it is made."""
     strategy = make(work.collection(work.settings()), work.settings())
     assert strategy.help and "\n" not in strategy.help
-    assert 0 < strategy.interval_level <= 1
+    for one in (make, strategy):
+        checked(one, strategy.help)
 
 
 def asks_for_each_occurrence_once_and_ends(make: Make) -> None:

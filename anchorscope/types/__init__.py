@@ -1,7 +1,7 @@
 """The values that travel from room to room (``values.py``), and the contracts for outside code (``contracts.py``).
 
 In: nothing. Out: frozen dataclasses and Protocols; a stage knows the one before it only by the value that it receives.
-May import: errors, registry, files.
+May import: no other room.
 """
 
 from anchorscope.types.contracts import (

@@ -37,10 +37,11 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """A collection that some documents were drawn from: how many there are, and how many hold each of their terms."""
+    """A collection that some documents were drawn from: how many there are, and how many hold each of their
+    terms: its document frequency."""
 
     n_documents: int
-    holders: Mapping[str, int]
+    document_frequency: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,11 @@ class Spelled(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | Spelled:
         if isinstance(index, slice):
             return Spelled(self.stretches, self.numbers[index])
+        # The bytes are int32: read where they lie, as there may be millions of them.
         return " ".join(map(self.stretches.__getitem__, memoryview(self.numbers[index]).cast("i")))
 
     def __iter__(self) -> Iterator[str]:
+        # All texts in one pass over one array; each is then the slice between two ends.
         found = [*map(self.stretches.__getitem__, memoryview(b"".join(self.numbers)).cast("i").tolist())]
         end = 0
         for numbers in self.numbers:
@@ -197,6 +200,7 @@ class Measurements:
         >>> len(Measurements.of_values(np.array([0.5]), np.zeros(1), np.ones(1, np.int64)))
         1
         """
+        # Decided (not undecided), and no anchor: nothing was tested, so no cap ended a test either.
         no = np.zeros(len(value), bool)
         nothing = np.zeros(len(value), np.int64)
         return cls(value, variance, np.full(len(value), nan), calls, no, ~no, nothing, nothing)
@@ -204,7 +208,7 @@ class Measurements:
     @classmethod
     def join(cls, parts: Iterable[Measurements]) -> Measurements:
         """The rows of all parts, one part after another."""
-        nothing = cls.of_values(np.empty(0), np.empty(0), np.empty(0, np.int64))
+        nothing = cls.of_values(np.empty(0), np.empty(0), np.empty(0, np.int64))  # so that no parts are no rows
         listed = [nothing, *parts]
         return cls(*(np.concatenate([getattr(part, name) for part in listed]) for name in cls.__slots__))
 
@@ -216,6 +220,7 @@ class Measurements:
 
     def rows(self) -> list[Measurement]:
         """Row by row."""
+        # Column by column into Python's own numbers, which is faster than row by row.
         columns = {name: getattr(self, name).tolist() for name in self.__slots__}
         columns["repeat"] = [None if isnan(value) else value for value in columns["repeat"]]
         return list(map(Measurement, *columns.values()))
@@ -326,7 +331,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         how = self.placed
-        draw = registry.resolve("drawing", "html")
+        draw = registry.resolve("drawing", "html")  # by name: the values know no report
         drawn: str = draw({self.label: self}, **({} if how is None else {"level": how.level, "among": how}))
         return drawn
 

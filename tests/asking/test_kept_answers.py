@@ -17,7 +17,7 @@ import pytest
 from runs import WEIGHTS, make_run, outcome, reviews
 
 from anchorscope import Explainer
-from anchorscope.asking.answers_file import FILE, open_answers
+from anchorscope.asking.answers_file import ANSWERS, open_answers
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.kept_answers import KeptAnswers, kept_for
 from anchorscope.asking.retry import Retry, RetryingPredictor
@@ -128,13 +128,13 @@ def test_the_file_stays_within_its_limit(folder: Path) -> None:
     for start in range(0, 8000, 500):
         texts = [f"text {number}" for number in range(start, start + 500)]
         answers.keep(texts, np.tile([0.25, 0.75], (500, 1)), True)
-    assert (folder / FILE).stat().st_size < 400_000
+    assert (folder / ANSWERS).stat().st_size < 400_000
     assert answers.find(["text 0"]) == {} and len(answers.find(["text 7999"])) == 1
 
 
 def test_a_file_that_is_none_is_done_without(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder.mkdir()
-    (folder / FILE).write_bytes(b"no database at all, but long enough to look at" * 100)
+    (folder / ANSWERS).write_bytes(b"no database at all, but long enough to look at" * 100)
     with caplog.at_level(logging.WARNING, "anchorscope"):
         asked = asking(model := Paid())
         assert np.array_equal(asked.predict(TEXTS), asked.predict(TEXTS))
@@ -144,14 +144,14 @@ def test_a_file_that_is_none_is_done_without(folder: Path, caplog: pytest.LogCap
 
 def changed(folder: Path, *statements: str) -> None:
     """Change the file of kept answers, and keep it with a rollback journal, as no run does."""
-    with closing(sqlite3.connect(folder / FILE)) as database:
+    with closing(sqlite3.connect(folder / ANSWERS)) as database:
         database.execute("PRAGMA journal_mode = DELETE")
         database.executescript(";".join(statements))
 
 
 def planted_rollback(folder: Path, outside: Path) -> None:
     changed(folder)
-    plant_rollback(folder / FILE, outside / "precious")
+    plant_rollback(folder / ANSWERS, outside / "precious")
 
 
 def moved(folder: Path, name: str, outside: Path, target: str) -> None:
@@ -168,13 +168,13 @@ def piped(folder: Path, name: str) -> None:
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x"
 PLANTED: dict[str, Callable[[Path, Path], None]] = {
     "a hot journal that names a file": planted_rollback,
-    "a link to an empty file": lambda folder, outside: moved(folder, FILE, outside, "empty"),
-    "a link to nothing": lambda folder, outside: moved(folder, FILE, outside, "new"),
-    "a link as its log": lambda folder, outside: moved(folder, FILE + "-wal", outside, "empty"),
-    "a pipe": lambda folder, outside: piped(folder, FILE),
-    "an empty file": lambda folder, outside: (folder / FILE).write_bytes(b"") and None,
-    "a log without its file": lambda folder, outside: (folder / FILE).rename(folder / (FILE + "-wal")) and None,
-    "a file to which others write": lambda folder, outside: (folder / FILE).chmod(0o666),
+    "a link to an empty file": lambda folder, outside: moved(folder, ANSWERS, outside, "empty"),
+    "a link to nothing": lambda folder, outside: moved(folder, ANSWERS, outside, "new"),
+    "a link as its log": lambda folder, outside: moved(folder, ANSWERS + "-wal", outside, "empty"),
+    "a pipe": lambda folder, outside: piped(folder, ANSWERS),
+    "an empty file": lambda folder, outside: (folder / ANSWERS).write_bytes(b"") and None,
+    "a log without its file": lambda folder, outside: (folder / ANSWERS).rename(folder / (ANSWERS + "-wal")) and None,
+    "a file to which others write": lambda folder, outside: (folder / ANSWERS).chmod(0o666),
     "a folder to which others write": lambda folder, outside: folder.chmod(0o777),
     "a trigger": lambda folder, outside: changed(
         folder,
@@ -194,7 +194,7 @@ def test_a_file_that_is_not_surely_ours_is_done_without(
     kind: str, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing outside of the folder is made, changed or deleted."""
-    open_answers(folder / FILE).close()
+    open_answers(folder / ANSWERS).close()
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious").write_text("precious")
@@ -211,7 +211,7 @@ def test_somebody_elses_file_is_done_without(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept(folder).keep(["great"], np.array([[0.25, 0.75]]), True)
-    monkeypatch.setattr(os, "geteuid", lambda: (folder / FILE).stat().st_uid + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: (folder / ANSWERS).stat().st_uid + 1)
     with caplog.at_level(logging.WARNING, "anchorscope"):
         assert kept(folder).find(["great"]) == {}
     assert "somebody else's" in caplog.text
@@ -224,7 +224,7 @@ def test_somebody_elses_file_is_done_without(
 )
 def test_a_row_that_is_no_answer_is_asked_again_and_put_right(row: Any, folder: Path) -> None:
     rows = asking(Paid()).predict(TEXTS)
-    with closing(sqlite3.connect(folder / FILE)) as database, database:
+    with closing(sqlite3.connect(folder / ANSWERS)) as database, database:
         database.execute("UPDATE answers SET row = ?", (row,))
         database.execute("UPDATE models SET has_probabilities = 'x'")
     asked = asking(model := Paid())
@@ -235,9 +235,9 @@ def test_a_row_that_is_no_answer_is_asked_again_and_put_right(row: Any, folder: 
 def test_changed_bytes_end_no_run(folder: Path, tmp_path: Path) -> None:
     """What is found are probabilities, or nothing."""
     rows = asking(Paid()).predict(TEXTS)
-    with closing(sqlite3.connect(folder / FILE)) as database:
+    with closing(sqlite3.connect(folder / ANSWERS)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    real = (folder / FILE).read_bytes()
+    real = (folder / ANSWERS).read_bytes()
     chances = random.Random(0)
     for number in range(200):
         data = bytearray(real)
@@ -246,7 +246,7 @@ def test_changed_bytes_end_no_run(folder: Path, tmp_path: Path) -> None:
             data[place : place + 2] = chances.randbytes(2)
         here = tmp_path / str(number)
         here.mkdir(mode=0o700)
-        (here / FILE).write_bytes(data)
+        (here / ANSWERS).write_bytes(data)
         answers = KeptAnswers(here, Paid().fingerprint, Paid().labels, always=True, megabytes=0.001)
         assert all(np.allclose(row.sum(), 1, atol=1e-3) for row in answers.find(TEXTS).values())
         answers.keep(TEXTS, rows, True)

@@ -16,9 +16,8 @@ from runs import explained, finish, make_run, outcome
 from test_files import IRREGULAR
 
 from anchorscope.errors import RunFolderError
-from anchorscope.files import read_regular
+from anchorscope.files import JOURNAL, read_regular
 from anchorscope.journal import opening, reader
-from anchorscope.journal.database import FILE
 from anchorscope.journal.opening import INDEX, LARGEST_COPY, LOG, ROLLBACK, open_for_reading
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import LOCK, Journal
@@ -50,7 +49,7 @@ def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def killed(run: Path, tmp_path: Path) -> Path:
     """A run whose last rounds are in the log only, as a kill leaves it; and how many rounds it has."""
-    with closing(sqlite3.connect(run / FILE)) as db:
+    with closing(sqlite3.connect(run / JOURNAL)) as db:
         db.execute("PRAGMA wal_autocheckpoint=0")
         with db:
             db.execute("INSERT INTO rounds SELECT number + 100, cost FROM rounds")
@@ -93,7 +92,7 @@ def test_rows_in_the_log_are_read_from_a_copy_that_has_no_name(killed: Path, cop
 
 
 def test_a_copy_that_cannot_be_read_is_removed_too(killed: Path, copies: Path) -> None:
-    (killed / FILE).write_bytes(b"no journal" * 1000)
+    (killed / JOURNAL).write_bytes(b"no journal" * 1000)
     with pytest.raises(RunFolderError):
         RunReader(killed)
     assert not [*copies.iterdir()]
@@ -119,8 +118,8 @@ def test_a_folder_whose_name_is_no_text_is_read(run: Path) -> None:
 def test_the_planted_journal_would_delete_a_file(run: Path, tmp_path: Path) -> None:
     """The control: whoever opens the file as usual deletes the victim."""
     (tmp_path / "victim").write_text("precious")
-    plant_rollback(run / FILE, tmp_path / "victim")
-    with closing(sqlite3.connect(run / FILE)) as db:
+    plant_rollback(run / JOURNAL, tmp_path / "victim")
+    with closing(sqlite3.connect(run / JOURNAL)) as db:
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     assert not (tmp_path / "victim").exists()
 
@@ -129,7 +128,7 @@ def test_the_planted_journal_would_delete_a_file(run: Path, tmp_path: Path) -> N
 def test_a_planted_journal_deletes_nothing_for_readers(with_log: bool, run: Path, killed: Path, tmp_path: Path) -> None:
     folder = killed if with_log else run
     (tmp_path / "victim").write_text("precious")
-    plant_rollback(folder / FILE, tmp_path / "victim")
+    plant_rollback(folder / JOURNAL, tmp_path / "victim")
     before = state(folder)
     assert n_rounds(folder) > 1
     assert (tmp_path / "victim").read_text() == "precious" and state(folder) == before
@@ -139,7 +138,7 @@ def test_a_planted_journal_deletes_nothing_for_readers(with_log: bool, run: Path
 def test_a_planted_journal_is_not_gone_on_with(with_log: bool, run: Path, killed: Path, tmp_path: Path) -> None:
     folder = killed if with_log else run
     (tmp_path / "victim").write_text("precious")
-    plant_rollback(folder / FILE, tmp_path / "victim")
+    plant_rollback(folder / JOURNAL, tmp_path / "victim")
     for write in (lambda: make_run(folder=folder, resume=True), lambda: Journal(folder)):
         with pytest.raises(RunFolderError, match=ROLLBACK):
             write()
@@ -147,7 +146,7 @@ def test_a_planted_journal_is_not_gone_on_with(with_log: bool, run: Path, killed
 
 
 @pytest.mark.parametrize("kind", IRREGULAR)
-@pytest.mark.parametrize("name", [FILE, LOG])
+@pytest.mark.parametrize("name", [JOURNAL, LOG])
 def test_no_reader_follows_what_is_no_file(name: str, kind: str, run: Path) -> None:
     (run / name).unlink(missing_ok=True)
     IRREGULAR[kind](run / name)
@@ -156,7 +155,7 @@ def test_no_reader_follows_what_is_no_file(name: str, kind: str, run: Path) -> N
 
 
 @pytest.mark.parametrize("kind", IRREGULAR)
-@pytest.mark.parametrize("name", [FILE, LOG, INDEX, LOCK, "result.json"])
+@pytest.mark.parametrize("name", [JOURNAL, LOG, INDEX, LOCK, "result.json"])
 def test_no_run_goes_on_through_what_is_no_file(name: str, kind: str, run: Path) -> None:
     (run / name).unlink(missing_ok=True)
     IRREGULAR[kind](run / name)
@@ -178,16 +177,16 @@ def test_a_log_without_its_journal_is_no_runs(name: str, tmp_path: Path) -> None
 
 def test_a_journal_that_was_kept_otherwise_is_gone_on_with_in_our_way(run: Path) -> None:
     """A tool may have written it without a log: a kill would then leave a rollback journal, which is refused."""
-    with closing(sqlite3.connect(run / FILE)) as db:
+    with closing(sqlite3.connect(run / JOURNAL)) as db:
         assert db.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
     Journal(run).close()
-    with closing(sqlite3.connect(run / FILE)) as db:
+    with closing(sqlite3.connect(run / JOURNAL)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 @pytest.mark.parametrize("change", SCHEMAS)
 def test_no_schema_but_ours_is_read_or_gone_on_with(change: str, run: Path) -> None:
-    with closing(sqlite3.connect(run / FILE)) as db, db:
+    with closing(sqlite3.connect(run / JOURNAL)) as db, db:
         db.execute(SCHEMAS[change])
     for opened in (RunReader, Journal):
         with pytest.raises(RunFolderError, match="other tables than a run writes"):
@@ -226,7 +225,7 @@ def test_a_log_of_an_earlier_try_is_not_put_over_the_file(run: Path, monkeypatch
 def test_who_read_a_file_that_was_written_to_is_told(run: Path) -> None:
     """A run that goes on writes into its log; at its end that is taken into the file, under the eyes of the reader."""
     kept = RunReader(run)
-    with closing(sqlite3.connect(run / FILE)) as db, db:
+    with closing(sqlite3.connect(run / JOURNAL)) as db, db:
         db.execute("DELETE FROM rounds")
     with pytest.raises(RunFolderError, match="was written to while it was read; try again"):
         kept.close()
@@ -291,7 +290,7 @@ def test_a_killed_run_resumes_to_the_same(tmp_path: Path) -> None:
     again = make_run(folder=tmp_path / "killed", resume=True)
     finish(again)
     assert outcome(again) == explained()
-    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == sorted([FILE, LOCK, "result.json"])
+    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == sorted([JOURNAL, LOCK, "result.json"])
 
 
 # --- what is asked for ---
@@ -308,17 +307,17 @@ def test_a_log_of_holes_is_not_copied(run: Path, copies: Path) -> None:
 
 def test_a_small_journal_may_not_ask_for_a_large_table(run: Path) -> None:
     """1,500 labels and 100,000 terms, 150 million cells, in a file of two megabytes."""
-    with closing(sqlite3.connect(run / FILE)) as db, db:
+    with closing(sqlite3.connect(run / JOURNAL)) as db, db:
         db.executemany("INSERT INTO labels VALUES (?, ?)", ((i, str(i)) for i in range(2, 1500)))
         db.executemany("INSERT INTO terms VALUES (?, ?, ?, 0, 0)", ((i, str(i), str(i)) for i in range(12, 100_000)))
-    assert (run / FILE).stat().st_size < 3 << 20
+    assert (run / JOURNAL).stat().st_size < 3 << 20
     with pytest.raises(RunFolderError, match="a table of 150,000,000 cells"):
         RunReader(run)
 
 
 def test_a_small_file_may_ask_for_what_it_explains(monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
     """Two labels and twelve terms are 24 cells; beyond what is free, a byte explains so many."""
-    size = (run / FILE).stat().st_size
+    size = (run / JOURNAL).stat().st_size
     monkeypatch.setattr(reader, "FREE_CELLS", 1)
     monkeypatch.setattr(reader, "CELLS_A_BYTE", 24 / size)
     RunReader(run).close()
@@ -333,4 +332,4 @@ def test_open_for_reading_is_what_readers_use(run: Path) -> None:
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         opened.db.execute("DELETE FROM rounds")
     opened.close()
-    assert read_regular(run / FILE)[:15] == b"SQLite format 3"
+    assert read_regular(run / JOURNAL)[:15] == b"SQLite format 3"

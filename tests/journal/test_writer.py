@@ -16,14 +16,14 @@ from runs import finish, make_run, predictor, reviews
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.backends import local
 from anchorscope.errors import InputError, ModelError, RunFolderError
-from anchorscope.journal.database import FILE
+from anchorscope.files import JOURNAL
 from anchorscope.journal.measurements import ROW, packed
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
 from anchorscope.loop import Loop
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.report.view import page_data
-from anchorscope.result import FILE as RESULT
+from anchorscope.result import RESULT
 from anchorscope.run import Run
 from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.surrogate import N_FOLDS
@@ -118,7 +118,7 @@ def test_an_interrupted_run_has_a_tally_too(tmp_path: Path, monkeypatch) -> None
 
 
 @pytest.mark.parametrize("score", ["anchor", "banzhaf"])
-@pytest.mark.parametrize("name", ["sq", "av", "av5", "h", "pr", "base", "pr-inverse", "total", "excess"])
+@pytest.mark.parametrize("name", AGGREGATIONS)
 def test_any_aggregation_can_be_read_from_the_folder(name: str, score: str, tmp_path: Path, monkeypatch) -> None:
     """Law 2: an unfiltered run made for pr gives the scores of a run made for another function.
 
@@ -171,7 +171,7 @@ def test_a_refused_resume_does_not_remove_a_run_that_has_only_its_predictions(tm
     finish(make_run(folder=tmp_path / "run"), rounds=0)
     with pytest.raises(RunFolderError, match="seed was 0, now 9"):
         finish(make_run(folder=tmp_path / "run", resume=True, seed=9))
-    assert (tmp_path / "run" / FILE).exists()
+    assert (tmp_path / "run" / JOURNAL).exists()
 
 
 def test_predictions_survive_a_model_that_fails_in_the_first_round(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_a_run_that_fails_lets_the_next_writer_in(tmp_path: Path) -> None:
 
 def test_another_schema_is_refused_and_named(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run"), rounds=1)
-    with sqlite3.connect(tmp_path / "run" / FILE) as db:
+    with sqlite3.connect(tmp_path / "run" / JOURNAL) as db:
         db.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
     db.close()
     for opened in (RunReader, Journal):
@@ -304,7 +304,7 @@ PAIRS = {"strategy": "race", "score": "occlusion", "aggregation": "total"}
 
 def test_a_surrogate_in_another_number_of_folds_is_another_versions(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run", **PAIRS), rounds=1)
-    with closing(sqlite3.connect(tmp_path / "run" / FILE)) as db, db:
+    with closing(sqlite3.connect(tmp_path / "run" / JOURNAL)) as db, db:
         assert db.execute("DELETE FROM surrogate WHERE fold >= 2").rowcount == 2 * (N_FOLDS - 2)
     said = "was fitted by another version, in 2 folds where this one has 8; begin a new run in another --out"
     with pytest.raises(RunFolderError, match=said):
@@ -313,7 +313,7 @@ def test_a_surrogate_in_another_number_of_folds_is_another_versions(tmp_path: Pa
 
 def test_a_surrogate_with_a_gap_is_nobodys(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run", **PAIRS), rounds=1)
-    with closing(sqlite3.connect(tmp_path / "run" / FILE)) as db, db:
+    with closing(sqlite3.connect(tmp_path / "run" / JOURNAL)) as db, db:
         assert db.execute("DELETE FROM surrogate WHERE fold = 2 AND label = 1").rowcount == 1
     with pytest.raises(RunFolderError, match=r"holds what no run has written .*surrogate is not complete"):
         finish(make_run(folder=tmp_path / "run", resume=True, **PAIRS))
@@ -327,7 +327,7 @@ def test_a_surrogate_with_a_gap_is_nobodys(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_no_database_is_refused(opened, tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(b"this is no database, but it has the name of one " * 40)
+    (tmp_path / JOURNAL).write_bytes(b"this is no database, but it has the name of one " * 40)
     with pytest.raises(RunFolderError, match="cannot be read"):
         opened(tmp_path)
 
@@ -335,7 +335,7 @@ def test_a_file_that_is_no_database_is_refused(opened, tmp_path: Path) -> None:
 def test_a_refused_journal_is_let_go(tmp_path: Path) -> None:
     """After a refusal for its schema the folder must not stay locked by this process."""
     finish(make_run(folder=tmp_path / "run"), rounds=1)
-    with sqlite3.connect(tmp_path / "run" / FILE) as db:
+    with sqlite3.connect(tmp_path / "run" / JOURNAL) as db:
         db.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
     refusals = []
     for _ in range(2):
@@ -376,7 +376,7 @@ def test_a_round_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
             journal.write_round(99, rows, skips, prefixes, closed[0])
     assert journal.closed_rounds() == closed
     journal.close()
-    db = sqlite3.connect(tmp_path / "run" / FILE)
+    db = sqlite3.connect(tmp_path / "run" / JOURNAL)
     for table in ("measurements", "skips"):
         assert db.execute(f"SELECT count(*) FROM {table} WHERE round = 99").fetchone() == (0,)
     db.close()
@@ -421,7 +421,7 @@ def test_evidence_holds_samples_of_shown_terms(tmp_path: Path) -> None:
     run = make_run(folder=tmp_path / "run")
     finish(run)
     shown = {(label, term.term) for label, e in run.result().explanations.items() for term in e.terms if term.anchors}
-    db = sqlite3.connect(tmp_path / "run" / FILE)
+    db = sqlite3.connect(tmp_path / "run" / JOURNAL)
     rows = db.execute(
         "SELECT l.name, t.term, e.text, e.agreed FROM evidence e "
         "JOIN labels l ON l.number = e.label JOIN terms t ON t.number = e.term"
@@ -451,7 +451,7 @@ def test_the_meta_data_say_what_the_run_was(tmp_path: Path) -> None:
 )
 def test_a_number_that_is_not_finite_is_no_runs(change: str, tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path))
-    with sqlite3.connect(tmp_path / FILE) as db:
+    with sqlite3.connect(tmp_path / JOURNAL) as db:
         assert db.execute(change).rowcount > 0
     with pytest.raises(RunFolderError, match="holds what no run has written"):
         page_data(tmp_path)
@@ -499,7 +499,7 @@ def test_what_is_no_row_of_measurements_is_refused(blob: object, tmp_path: Path)
 
 def overwrite(folder: Path, blob: object) -> None:
     """Let the first round have measured something else."""
-    with closing(sqlite3.connect(folder / FILE)) as db, db:
+    with closing(sqlite3.connect(folder / JOURNAL)) as db, db:
         assert db.execute("UPDATE measurements SET rows = ? WHERE round = 0", (blob,)).rowcount == 1
 
 
@@ -520,7 +520,7 @@ def overwrite(folder: Path, blob: object) -> None:
 def test_predictions_that_no_run_has_made_are_not_gone_on_with(change: str, tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path))
     (tmp_path / RESULT).unlink(missing_ok=True)
-    with sqlite3.connect(tmp_path / FILE) as db:
+    with sqlite3.connect(tmp_path / JOURNAL) as db:
         assert db.execute(change).rowcount == 1
     with pytest.raises(RunFolderError, match="holds what no run has written"):
         finish(make_run(folder=tmp_path, resume=True))
@@ -528,16 +528,16 @@ def test_predictions_that_no_run_has_made_are_not_gone_on_with(change: str, tmp_
 
 def test_what_sqlite_cannot_name_is_refused(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path))
-    with sqlite3.connect(tmp_path / FILE) as db:
+    with sqlite3.connect(tmp_path / JOURNAL) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.execute("PRAGMA journal_mode=DELETE")
-    data = (tmp_path / FILE).read_bytes()
+    data = (tmp_path / JOURNAL).read_bytes()
     assert b"tablemetameta" in data and b"CREATE TABLE meta" in data
     data = data.replace(b"tablemetameta", b"table\xff\xfe\xff\xfemeta").replace(
         b"CREATE TABLE meta", b"CREATE TABEL meta"
     )
-    (tmp_path / FILE).write_bytes(data)
+    (tmp_path / JOURNAL).write_bytes(data)
     for suffix in ("-wal", "-shm"):
-        (tmp_path / (FILE + suffix)).unlink(missing_ok=True)
+        (tmp_path / (JOURNAL + suffix)).unlink(missing_ok=True)
     with pytest.raises(RunFolderError, match="cannot be read"):
         Journal(tmp_path)

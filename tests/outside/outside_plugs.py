@@ -98,7 +98,12 @@ class Backwards:
     """The documents from the last to the first."""
 
     help = "the documents from the last to the first"
-    interval_level = 1.0
+    interval_level = 0.8
+    draws_documents = True
+    uses_surrogate = True
+    counts_prefixes = False
+    ends_early = False
+    reads = ()
 
     def __init__(self, collection, settings):
         self._collection, self._settings = collection, settings

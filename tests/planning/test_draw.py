@@ -60,7 +60,7 @@ def test_the_terms_of_the_drawn_ones_are_counted_in_all(folder: Path) -> None:
     drawn = draw(ParquetBlocks([folder]), 5, SETTINGS)
     assert drawn.beyond is not None and drawn.skipped == {"empty": 2}
     assert drawn.beyond.n_documents == len(TEXTS) - 2
-    assert drawn.beyond.holders == {
+    assert drawn.beyond.document_frequency == {
         term: sum(term in text.split() for text in TEXTS)
         for term in {w for d in drawn.documents for w in d.text.split()}
     }

@@ -183,11 +183,11 @@ def test_the_documents_of_a_word_are_found_however_far_they_are() -> None:
     """A word of five documents, far apart in the order: each is found, in order, from any threshold."""
     corpus = Corpus(5, n_documents=400)
     order = np.random.default_rng(0).permutation(400)
-    n_holders = corpus.collection.tally.documents[0]
-    rare = int(np.argmin(n_holders))
+    document_frequency = corpus.collection.tally.documents[0]
+    rare = int(np.argmin(document_frequency))
     holders = [d for d in order.tolist() if rare in corpus.collection.occurrence_term[6 * d : 6 * d + 6]]
     for threshold in (1, 7, 400):
-        index = InvertedIndex(corpus.collection, order, n_holders, threshold)
+        index = InvertedIndex(corpus.collection, order, document_frequency, threshold)
         visited = np.zeros(400, bool)
         assert index.next_documents(rare, 0, 10**6, visited) == holders
         visited[holders[1]] = True

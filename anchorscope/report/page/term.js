@@ -140,9 +140,10 @@ function scoreText(entry) {
 function howItFollows(label, entry) {
   const { number: index, score, tested, occurrences } = entry;
   const { effects, silent } = page.data.terms.labels[label];
-  const { surrogate, weight, strategy } = settings();
+  const { surrogate, weight } = settings();
+  const { estimated } = page.data.about;
   const { asked, documents } = page.data.about.labels[label];
-  if (!effects || !tested || !aggregationNamed(aggregation()).sum || weight !== "equal" || strategy !== "race") return null;
+  if (!effects || !tested || !aggregationNamed(aggregation()).sum || weight !== "equal" || !estimated) return null;
   const mean = effects[index] / tested;
   const [estimate, product] = [estimateText(entry), mean * occurrences];
   if (silent.includes(index) && score && tested < occurrences) {
