@@ -37,7 +37,8 @@ class Shown:
 
     ``tests_anchors`` says that anchors were counted, ``n_documents``, ``n_asked``, ``n_robust`` and ``n_robust_of``
     (labels,) how many documents there are of each kind. ``drawn`` says that no budget of calls chose those asked about,
-    ``ended_by`` is the option whose budget ended the run, if one did.
+    ``ended_by`` is the option whose budget ended the run, if one did; ``takes`` how many calls a run would take,
+    about, to come to its first test, where it came to none.
     """
 
     terms: Sequence[str]
@@ -53,6 +54,7 @@ class Shown:
     n_robust_of: NDArray[np.int64]
     drawn: bool = False
     ended_by: str | None = None
+    takes: int | None = None
 
 
 def explanation(
@@ -79,7 +81,7 @@ def explanation(
         robust=robust if shown.tests_anchors else None,
         robust_of=tested,
         settled=bool(standing.settled[label]),
-        regret=None if standing.regret is None else float(standing.regret[label]),
+        regret=_regret(shown, label),
         terms=tuple(_term_of(shown, label, t, bool(driver[t]), examples(label, t)) for t in ordered),
         against=tuple(_term_of(shown, label, t, True, examples(label, t)) for t in worst),
         note=_note(shown, name, label, bool(driver.any()), robust),
@@ -88,6 +90,13 @@ def explanation(
             int(shown.n_asked[label]), int(shown.n_asked.sum()), int(shown.n_documents.sum())
         ),
     )
+
+
+def _regret(shown: Shown, label: int) -> float | None:
+    """What the list is expected to lack; nobody knows before the first test, unless there is nothing to test."""
+    standing = shown.standing
+    is_known = _has_evidence(shown, label) or bool(standing.settled[label]) or not shown.n_documents[label]
+    return float(standing.regret[label]) if standing.regret is not None and is_known else None
 
 
 def documents_range(found: int, n_asked: int, n_documents: int) -> tuple[int, int] | None:
@@ -156,7 +165,8 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
     ended_by = None if is_settled else shown.ended_by
     if n_tested == 0:
         if ended_by:
-            return f"Nothing is tested for {name!r}: {ended_by} ended the run before the first test; raise it."
+            enough = f" to about {shown.takes:,}" if shown.takes else ""
+            return f"Nothing is tested for {name!r}: {ended_by} ended the run before the first test; raise it{enough}."
         return "Nothing is tested yet: no term can be named."
     ended = f": {ended_by} ended the run, raise it to test more" if ended_by else ""
     if shown.aggregation.is_graded and shown.standing.driver is None:
@@ -166,9 +176,9 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
             return f"No term drives {name!r}: nearly all of its documents are predicted so whatever is replaced."
         if n_documents < FEW_DOCUMENTS and is_settled:
             return f"Only {_few(n_documents)} predicted {name!r}: too few to tell any term for it apart."
-        return f"No term is shown to do more than any other for {name!r} after {n_tested} tests{ended}."
+        return f"No term is shown to do more than any other for {name!r} after {_tests(n_tested)}{ended}."
     if not has_drivers:
-        return f"No term was an anchor of {name!r} in {n_tested} tests{ended}."
+        return f"No term was an anchor of {name!r} in {_tests(n_tested)}{ended}."
     if n_documents < FEW_DOCUMENTS:
         return f"Only {_few(n_documents)} predicted {name!r}: too few to say much."
     return None
@@ -198,3 +208,7 @@ def _nobody(shown: Shown, name: str) -> str:
 
 def _few(n_documents: int) -> str:
     return "1 document is" if n_documents == 1 else f"{n_documents} documents are"
+
+
+def _tests(n: int) -> str:
+    return "1 test" if n == 1 else f"{n:,} tests"

@@ -108,8 +108,7 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
     options = chosen(given, ("trust", "allow_pickle", "device", "dtype", "compiled", "text_column", "head"))
     options["learn_from"] = share_of(texts, given.get("max_model_calls"))
     options |= chosen(given, ("max_seconds",))
-    if "head" not in given:  # the labels of a run are then its two answers, not the model's names
-        options["heard"] = heard_before(given.get("out"), "resume" in given)
+    options["heard"] = heard_before(given.get("out"), "resume" in given, of_head="head" in given)
     if remote := given_remote(given):
         retry = Retry(given.get("model_tries", TRIES))
         predictor = load_predictor(given["model"], labels=labels, remote=remote, retry=retry, **options)

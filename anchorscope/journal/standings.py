@@ -95,6 +95,7 @@ class Standings:
             n_robust_of=self._n_visited,
             drawn=self._run.meta.get("limited") is False,
             ended_by=self._run.ended_by,
+            takes=self._run.takes,
         )
 
     def forecasts(self, aggregation: Aggregation) -> list[LabelForecast]:

@@ -145,6 +145,14 @@ class Unit:
         """What is to be measured, in order."""
         return (Occurrence(self.document, positions) for positions in self.positions)
 
+    def first(self, n: int) -> Unit:
+        """The first n of its occurrences."""
+        return replace(self, positions=self.positions[:n], thresholds=self.thresholds[:n])
+
+    def rest(self, n: int) -> Unit:
+        """The others."""
+        return replace(self, positions=self.positions[n:], thresholds=self.thresholds[n:])
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -247,7 +255,7 @@ class Cost:
     @property
     def answers(self) -> int:
         """Answers of the model, asked for now or known from before: what a budget counts, so that a run comes to the
-        same end whatever is known."""
+        same end whatever is known, unless calls fail: what is known does not fail again."""
         return self.predictor_texts + self.kept_answers
 
 
