@@ -295,6 +295,7 @@ class Loop:
             drawn=not isfinite(self._parts.budget.max_model_calls),
             ended_by=self._ended_by,
             takes=self._takes,
+            greatest=self._ledger.greatest,
         )
         explanations = {
             collection.labels[label]: explanation(

@@ -195,6 +195,7 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         "terms": [_term_to_dict(term) for term in explanation.terms],
         "against": [_term_to_dict(term) for term in explanation.against],
         **({"drawn": True} if explanation.drawn else {}),
+        **({"spent": True} if explanation.spent else {}),
         **({"documents_range": list(explanation.documents_range)} if explanation.documents_range else {}),
     }
 
@@ -219,6 +220,7 @@ def explanation_from_dict(label: str, values: Mapping[str, Any], schema: int = S
         against=tuple(_term(term) for term in _typed(values["against"], list)),
         note=None if values["note"] is None else _typed(values["note"], str),
         drawn=_typed(values.get("drawn", False), bool),
+        spent=_typed(values.get("spent", False), bool),
         documents_range=_range(values["documents_range"]) if "documents_range" in values else None,
     )
 

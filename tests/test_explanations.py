@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from runs import explained, finish, make_run
 
 from anchorscope.explanations import Shown, documents_range, explanation
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.standings import Standings
+from anchorscope.report.lists import standing
+from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import Tally
@@ -59,7 +65,8 @@ def test_a_model_that_no_word_moves_has_no_drivers() -> None:
 
     found = told(Constant("great"), reviews(WORDS, 40))
     assert found["yes"].terms and not found["yes"].drivers and not found["yes"].against
-    assert "No term is shown to do more than any other for 'yes'" in (found["yes"].note or "")
+    said = r"No term is shown to do more than any other for 'yes' after \d+ tests, none of which found an effect of more "
+    assert re.match(said + r"than 0\.001\.$", found["yes"].note or "")
     assert "nothing to explain" in (found["no"].note or "")
 
 
@@ -121,6 +128,48 @@ def test_documents_are_not_blamed_for_a_budget_that_ended_the_run() -> None:
     assert explanation(replace(unsettled, ended_by=None), "yes", 0, 2).note == told + "."
     few = "Only 6 documents are predicted 'yes': too few to tell any term for it apart."
     assert explanation(made, "yes", 0, 2).note == few
+
+
+def test_tests_that_found_next_to_nothing_are_the_reason_of_an_empty_list() -> None:
+    """Fifteen tests say too little for that, and where one found much it is no reason."""
+    few = shown(n_robust=np.array([3]), greatest=np.array([0.0123]))
+    told = "No term is shown to do more than any other for 'yes' after"
+    assert explanation(few, "yes", 0, 2).note == f"{told} 15 tests."
+    many = replace(few, tally=replace(few.tally, non_anchors=2 * few.tally.non_anchors))
+    assert explanation(many, "yes", 0, 2).note == f"{told} 30 tests, none of which found an effect of more than 0.013."
+    assert explanation(replace(many, greatest=np.array([0.3])), "yes", 0, 2).note == f"{told} 30 tests."
+    against = replace(many, greatest=np.array([-0.2]), ended_by="--max-model-calls")
+    unsettled = replace(against, standing=replace(against.standing, settled=np.array([False])))
+    ended = ": --max-model-calls ended the run, raise it to test more."
+    assert (
+        explanation(unsettled, "yes", 0, 2).note
+        == f"{told} 30 tests, none of which found an effect of more than 0.001{ended}"
+    )
+
+
+def test_where_everything_is_tested_and_noise_remains_a_list_is_not_settled(tmp_path: Path) -> None:
+    """No regret is asked for; six samples of a document leave some, and nothing is left to test."""
+    noisy = {"score": "banzhaf", "test": "fixed", "max_samples": 6, "regret": 0.0, "top_k": 3}
+    texts = reviews(WORDS, 60)
+    model = WeightPredictor({"great": 1.5, "bad": -1.5, "film": 0.4, "plot": 0.4, "cast": 0.4}, bias=0.01)
+    run = make_run(texts, model=model, folder=tmp_path / "run", **{**DEFAULT, **noisy})
+    last = finish(run)[-1]
+    assert last.tests_planned == 0 and run.result().finished
+    reader = RunReader(tmp_path / "run")
+    kept = Standings(reader, alpha=0.5, k=3).shown(aggregation("total"))
+    for label, (name, one) in enumerate(run.result().explanations.items()):
+        assert one.regret is not None and one.regret > 0
+        assert one.spent and not one.settled
+        assert standing(one)[-1] == "all tested, the noise of measuring remains"
+        read = explanation(kept, name, label, 3)
+        assert (read.spent, read.settled) == (True, False)
+    assert not run.result().settled and Result.load(tmp_path / "run")["no"].spent
+    reader.close()
+
+
+def test_where_everything_is_tested_without_noise_a_list_is_settled() -> None:
+    for one in told(WeightPredictor({"great": 1.5, "bad": -1.5}), reviews(WORDS, 60), regret=0.0, top_k=3).values():
+        assert one.settled and not one.spent
 
 
 def test_a_word_is_named_on_the_strength_of_two_tests_at_least() -> None:

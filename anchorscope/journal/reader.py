@@ -251,6 +251,13 @@ class RunReader:
         return np.bincount(self.predicted[robust["document"]], minlength=len(self.labels))
 
     @defensive
+    def greatest_per_label(self) -> NDArray[np.float64]:
+        """The greatest value that a test of each label has found, of those that count."""
+        found = np.full(len(self.labels), -np.inf)
+        np.maximum.at(found, self._counted_verdicts.label, self._counted_verdicts.value)
+        return found
+
+    @defensive
     def tests_left(self) -> int:
         """At most so many tests are still to come: occurrences of explained labels, neither tested nor skipped."""
         of_label = self._per_label("SELECT label, sum(occurrences) FROM counts GROUP BY label")

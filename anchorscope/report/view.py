@@ -57,7 +57,7 @@ HISTORY = 300
 COUNTS = ("anchors", "non_anchors", "skipped", "occurrences", "documents")
 """What the page shows of the tally."""
 
-STANDING = ("documents", "documents_range", "asked", "drawn", "robust", "robust_of", "note")
+STANDING = ("documents", "documents_range", "asked", "drawn", "robust", "robust_of", "note", "spent")
 """What the page says of a label besides how sure its list is."""
 
 

@@ -306,7 +306,8 @@ class Explanation:
     ``asked`` of its documents only, that is an estimate, which lies in ``documents_range`` with a probability of 90%,
     and ``drawn`` says that they were drawn for another reason than a budget of calls. So is ``robust``, the number of
     documents whose prediction needs no word at all, which was looked at in ``robust_of`` of them; None where it is not
-    looked at. ``placed`` says how a notebook shows it, where it was taken out of a result.
+    looked at. ``spent`` says that everything is tested and the list is not settled all the same: more regret is left
+    than was asked for. ``placed`` says how a notebook shows it, where it was taken out of a result.
     """
 
     label: str
@@ -321,6 +322,7 @@ class Explanation:
     note: str | None = None
     drawn: bool = False
     documents_range: tuple[int, int] | None = None
+    spent: bool = False
     placed: Placed | None = field(default=None, compare=False)
 
     @property
