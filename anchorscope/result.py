@@ -273,9 +273,16 @@ def _settings(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _known_documents(values: Mapping[str, Any]) -> dict[str, Any]:
-    if "unseen" not in values:
-        return {**values}
-    return {**values, "unseen": {name: _typed(values["unseen"][name], int) for name in ("documents", "words")}}
+    found = {**values}
+    if "unseen" in values:
+        found["unseen"] = {name: _typed(values["unseen"][name], int) for name in ("documents", "words")}
+    if "left_out" in values:
+        found["left_out"] = {setting: _left_out(told) for setting, told in _typed(values["left_out"], dict).items()}
+    return found
+
+
+def _left_out(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {"terms": _typed(told["terms"], int), "most": [_typed(term, str) for term in _typed(told["most"], list)]}
 
 
 def _names(values: Mapping[str, Any]) -> dict[str, str]:

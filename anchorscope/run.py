@@ -107,6 +107,7 @@ class Run:
         self.on_predicted: OnPredicted = lambda n, n_documents: None  # called as documents are predicted
         self.n_drawn = 0  # documents that the model is asked about, once that is known
         self._unseen: dict[str, int] = {}  # what the model does not read
+        self._left_out: dict[str, Any] = {}  # what filters of candidates leave out
         check_score(settings, self._predictor)
         refuse_existing(folder, resume)
         if workers is not None:
@@ -170,6 +171,7 @@ class Run:
                 "usable": len(self._chosen),
                 "skipped": self._skipped,
                 **({"unseen": self._unseen} if self._unseen else {}),
+                **({"left_out": self._left_out} if self._left_out else {}),
             },
             model={"name": self._predictor.name, "sha256": self._predictor.fingerprint},
             perturbator=self._perturbator_identity(),
@@ -316,6 +318,7 @@ class Run:
             helpers=backend if isinstance(backend, SharingBackend) else None,
         )
         self._unseen = {"documents": found.n_cut, "words": found.n_unseen} if found.n_cut else {}
+        self._left_out = {one.setting: {"terms": one.n_terms, "most": list(one.most)} for one in found.left_out}
         return found
 
     def _fit(self) -> None:
