@@ -177,7 +177,7 @@ class Explainer:
             learn_from=share_of(texts, self.max_model_calls),
             retry=self.retry,
             max_seconds=Budget.of(self.max_seconds, self.max_model_calls).max_seconds,
-            heard=heard if self.head is None else None,
+            heard=heard,
         )
         if isinstance(predictor, RetryingPredictor) and self.retry is None and self.batch_size is None:
             return predictor
@@ -219,7 +219,7 @@ class Explainer:
         folder = None if out is None else Path(out)
         return Run(
             documents,
-            self._predictor(texts, heard_before(folder, resume)),
+            self._predictor(texts, heard_before(folder, resume, of_head=self.head is not None)),
             self._perturbator(LazyWords(texts), settings),
             settings,
             folder=folder,

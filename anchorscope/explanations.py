@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -26,6 +26,12 @@ FEW_DOCUMENTS = 10
 
 ROBUST_SHARE = 0.9
 
+LITTLE = 0.05
+"""What the probability of a label loses with a term that does next to nothing."""
+
+ENOUGH_TESTS = 30
+"""From so many tests on it is said that none found more."""
+
 Z_90 = NormalDist().inv_cdf(0.95)
 """How many standard deviations to each side 90% of a normal distribution are within."""
 
@@ -37,7 +43,8 @@ class Shown:
 
     ``tests_anchors`` says that anchors were counted, ``n_documents``, ``n_asked``, ``n_robust`` and ``n_robust_of``
     (labels,) how many documents there are of each kind. ``drawn`` says that no budget of calls chose those asked about,
-    ``ended_by`` is the option whose budget ended the run, if one did.
+    ``ended_by`` is the option whose budget ended the run, if one did; ``takes`` how many calls a run would take,
+    about, to come to its first test, where it came to none. ``greatest`` (labels,) is the greatest value of a test.
     """
 
     terms: Sequence[str]
@@ -53,6 +60,8 @@ class Shown:
     n_robust_of: NDArray[np.int64]
     drawn: bool = False
     ended_by: str | None = None
+    takes: int | None = None
+    greatest: NDArray[np.float64] | None = None
 
 
 def explanation(
@@ -79,7 +88,8 @@ def explanation(
         robust=robust if shown.tests_anchors else None,
         robust_of=tested,
         settled=bool(standing.settled[label]),
-        regret=None if standing.regret is None else float(standing.regret[label]),
+        spent=_is_spent(shown, label),
+        regret=_regret(shown, label),
         terms=tuple(_term_of(shown, label, t, bool(driver[t]), examples(label, t)) for t in ordered),
         against=tuple(_term_of(shown, label, t, True, examples(label, t)) for t in worst),
         note=_note(shown, name, label, bool(driver.any()), robust),
@@ -88,6 +98,17 @@ def explanation(
             int(shown.n_asked[label]), int(shown.n_asked.sum()), int(shown.n_documents.sum())
         ),
     )
+
+
+def _is_spent(shown: Shown, label: int) -> bool:
+    return shown.standing.spent is not None and bool(shown.standing.spent[label])
+
+
+def _regret(shown: Shown, label: int) -> float | None:
+    """What the list is expected to lack; nobody knows before the first test, unless there is nothing to test."""
+    standing = shown.standing
+    is_known = _has_evidence(shown, label) or bool(standing.settled[label]) or not shown.n_documents[label]
+    return float(standing.regret[label]) if standing.regret is not None and is_known else None
 
 
 def documents_range(found: int, n_asked: int, n_documents: int) -> tuple[int, int] | None:
@@ -152,11 +173,12 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
     if shown.aggregation.reads == "counts":
         return "A baseline that counts documents: it reads no test, so nothing is told apart."
     n_tested = _n_tested(shown, label)
-    is_settled = bool(shown.standing.settled[label])
-    ended_by = None if is_settled else shown.ended_by
+    is_done = bool(shown.standing.settled[label]) or _is_spent(shown, label)
+    ended_by = None if is_done else shown.ended_by
     if n_tested == 0:
         if ended_by:
-            return f"Nothing is tested for {name!r}: {ended_by} ended the run before the first test; raise it."
+            enough = f" to about {shown.takes:,}" if shown.takes else ""
+            return f"Nothing is tested for {name!r}: {ended_by} ended the run before the first test; raise it{enough}."
         return "Nothing is tested yet: no term can be named."
     ended = f": {ended_by} ended the run, raise it to test more" if ended_by else ""
     if shown.aggregation.is_graded and shown.standing.driver is None:
@@ -164,14 +186,23 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
     if not has_drivers and shown.aggregation.is_graded:
         if robust is not None and robust > ROBUST_SHARE * n_documents:
             return f"No term drives {name!r}: nearly all of its documents are predicted so whatever is replaced."
-        if n_documents < FEW_DOCUMENTS and is_settled:
+        if n_documents < FEW_DOCUMENTS and is_done:
             return f"Only {_few(n_documents)} predicted {name!r}: too few to tell any term for it apart."
-        return f"No term is shown to do more than any other for {name!r} after {n_tested} tests{ended}."
+        reason = _reason(shown, label, n_tested)
+        return f"No term is shown to do more than any other for {name!r} after {_tests(n_tested)}{reason}{ended}."
     if not has_drivers:
-        return f"No term was an anchor of {name!r} in {n_tested} tests{ended}."
+        return f"No term was an anchor of {name!r} in {_tests(n_tested)}{ended}."
     if n_documents < FEW_DOCUMENTS:
         return f"Only {_few(n_documents)} predicted {name!r}: too few to say much."
     return None
+
+
+def _reason(shown: Shown, label: int, n_tested: int) -> str:
+    """Why tests told no term apart, where these show it: whatever they took from a document did next to nothing."""
+    if shown.greatest is None or n_tested < ENOUGH_TESTS or shown.greatest[label] > LITTLE:
+        return ""
+    bound = max(0.001, ceil(float(shown.greatest[label]) * 1000) / 1000)
+    return f", none of which found an effect of more than {bound:g}"
 
 
 def _n_tested(shown: Shown, label: int) -> int:
@@ -198,3 +229,7 @@ def _nobody(shown: Shown, name: str) -> str:
 
 def _few(n_documents: int) -> str:
     return "1 document is" if n_documents == 1 else f"{n_documents} documents are"
+
+
+def _tests(n: int) -> str:
+    return "1 test" if n == 1 else f"{n:,} tests"

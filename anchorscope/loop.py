@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 from pathlib import Path
 from time import monotonic
 
@@ -20,7 +20,8 @@ import numpy as np
 
 from anchorscope import registry
 from anchorscope.asking.answers import about
-from anchorscope.asking.budget import Budget, CallsSpentError
+from anchorscope.asking.budget import MAX_MODEL_CALLS, Budget, CallsSpentError
+from anchorscope.asking.predicting import least_calls
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import ModelError, RunFolderError
 from anchorscope.explanations import Shown, explanation
@@ -60,7 +61,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a loop works with; ``folder`` is where its journal is, for sentences. Whoever made the backend closes it."""
+    """What a loop works with; ``folder`` is where its journal is, for sentences. Whoever made the backend closes it.
+
+    Of ``n_documents`` all are predicted, unless the strategy ``draws`` as many as the calls suffice for.
+    """
 
     predictor: RetryingPredictor
     perturbator: Perturbator | None
@@ -71,6 +75,8 @@ class Parts:
     journal: Journal | None
     folder: Path | None
     keep_texts: bool
+    n_documents: int
+    draws: bool
 
 
 class Loop:
@@ -94,6 +100,8 @@ class Loop:
         self._pace = inf  # seconds that a unit took in the last piece
         self._is_short = False  # whether the last round could not be afforded in full
         self._ended_by: str | None = None
+        self._rest: Round | None = None  # what of the last round could not be measured
+        self._takes: int | None = None
 
     def snapshots(self) -> Iterator[Snapshot]:
         """What is known after each round; the last one is finished."""
@@ -115,10 +123,12 @@ class Loop:
             yield shown
         if not self.finished:
             self._ended_by = self._parts.budget.ended_by(self._cost + self._clock.running())
+        if self._ended_by == MAX_MODEL_CALLS:
+            self._takes = self._calls_to_first_test()
         self._write_evidence(shown)
         self._cost += self._clock.spent()
         if journal and self._ended_by:
-            journal.begin({"ended_by": self._ended_by})
+            journal.begin({"ended_by": self._ended_by, "takes": self._takes})
         yield replace(self._view(), finished=True)
 
     def _may_go_on(self) -> bool:
@@ -146,6 +156,7 @@ class Loop:
             spent += self._clock.spent()
         self._cost += spent
         self._is_short = rest is not None
+        self._rest = rest
         if round_.units and not n_found:
             return False
         # Counted before it is written: the prefixes that are written are those after this round.
@@ -158,6 +169,33 @@ class Loop:
         self._n_measured += n_found
         self._number += 1
         return True
+
+    def _calls_to_first_test(self) -> int | None:
+        """How many calls a run would take, about, to come to its first test, whether it goes on or draws its documents
+        anew; None where there was a test."""
+        if self._n_measured:
+            return None
+        planned = self._rest or self._strategy.next_round(self._ledger.tally)
+        if planned is None or not planned.units:
+            return None
+        unit = planned.units[0]
+        n_calls = self._most_calls(unit if self._score.shares_calls else unit.first(1))
+        spent = self._cost.answers
+        n_besides = spent - int(self._collection.n_documents.sum())  # tries that failed, for example
+        anew = least_calls(self._parts.n_documents, n_besides + n_calls, draws=self._parts.draws)
+        return max(ceil(spent + n_calls), anew)
+
+    def _most_calls(self, unit: Unit) -> float:
+        """What a unit takes at most: where a test stops when it can tell, as many samples as it may take."""
+        n_calls = self._score.calls(unit)
+        return n_calls if isfinite(n_calls) else self._parts.settings.max_samples * len(unit)
+
+    def _least_calls(self, n_more: float) -> int:
+        """The calls of a run that has so many more for tests, whether it goes on or draws its documents anew."""
+        spent = self._cost.answers
+        n_predicted = self._collection.n_documents.sum()
+        anew = least_calls(self._parts.n_documents, spent - n_predicted + n_more, draws=self._parts.draws)
+        return max(ceil(spent + n_more), anew)
 
     def _known(self, round_: Round) -> tuple[Measurements, Cost]:
         """What is written down of a round, if it is the one that is planned now, or its first units; and its cost."""
@@ -262,6 +300,8 @@ class Loop:
             n_robust_of=self._ledger.n_visited(),
             drawn=not isfinite(self._parts.budget.max_model_calls),
             ended_by=self._ended_by,
+            takes=self._takes,
+            greatest=self._ledger.greatest,
         )
         explanations = {
             collection.labels[label]: explanation(

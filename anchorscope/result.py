@@ -195,6 +195,7 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         "terms": [_term_to_dict(term) for term in explanation.terms],
         "against": [_term_to_dict(term) for term in explanation.against],
         **({"drawn": True} if explanation.drawn else {}),
+        **({"spent": True} if explanation.spent else {}),
         **({"documents_range": list(explanation.documents_range)} if explanation.documents_range else {}),
     }
 
@@ -219,6 +220,7 @@ def explanation_from_dict(label: str, values: Mapping[str, Any], schema: int = R
         against=tuple(_term(term) for term in _typed(values["against"], list)),
         note=None if values["note"] is None else _typed(values["note"], str),
         drawn=_typed(values.get("drawn", False), bool),
+        spent=_typed(values.get("spent", False), bool),
         documents_range=_range(values["documents_range"]) if "documents_range" in values else None,
     )
 
@@ -271,9 +273,16 @@ def _settings(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _known_documents(values: Mapping[str, Any]) -> dict[str, Any]:
-    if "unseen" not in values:
-        return {**values}
-    return {**values, "unseen": {name: _typed(values["unseen"][name], int) for name in ("documents", "words")}}
+    found = {**values}
+    if "unseen" in values:
+        found["unseen"] = {name: _typed(values["unseen"][name], int) for name in ("documents", "words")}
+    if "left_out" in values:
+        found["left_out"] = {setting: _left_out(told) for setting, told in _typed(values["left_out"], dict).items()}
+    return found
+
+
+def _left_out(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {"terms": _typed(told["terms"], int), "most": [_typed(term, str) for term in _typed(told["most"], list)]}
 
 
 def _names(values: Mapping[str, Any]) -> dict[str, str]:

@@ -29,7 +29,7 @@ from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
 from anchorscope.asking.budget import Budget, check_workers
 from anchorscope.asking.devices import is_card
-from anchorscope.asking.predicting import PROBE, OnPredicted, Predicting
+from anchorscope.asking.predicting import OnPredicted, Predicting, n_affordable
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.asking.timed_perturbator import TimedPerturbator
 from anchorscope.backends.named import MakeBackend, named_backend
@@ -51,8 +51,8 @@ from anchorscope.settings import NO_PERTURBATOR, Settings, check_score, needs_pe
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, HeardLabels, Perturbator, Predictor, SharingBackend, Snapshot
 
-PREDICTIONS_SHARE = 0.4
-"""Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
+TESTED_FIRST = 256
+"""Documents, by priority, from which it is read what the first test takes."""
 
 SURROGATE_DOCUMENTS = 20_000
 SURROGATE_DOCUMENTS_OF_MANY_LABELS = 4_000
@@ -108,6 +108,7 @@ class Run:
         self.on_predicted: OnPredicted = lambda n, n_documents: None  # called as documents are predicted
         self.n_drawn = 0  # documents that the model is asked about, once that is known
         self._unseen: dict[str, int] = {}  # what the model does not read
+        self._left_out: dict[str, Any] = {}  # what filters of candidates leave out
         # All that can be refused without asking the model is refused here, what is cheap to look at first.
         check_score(settings, self._predictor)
         refuse_existing(folder, resume)
@@ -172,6 +173,7 @@ class Run:
                 "usable": len(self._chosen),
                 "skipped": self._skipped,
                 **({"unseen": self._unseen} if self._unseen else {}),
+                **({"left_out": self._left_out} if self._left_out else {}),
             },
             model={"name": self._predictor.name, "sha256": self._predictor.fingerprint},
             perturbator=self._perturbator_identity(),
@@ -223,6 +225,8 @@ class Run:
                 journal=journal,
                 folder=self._folder,
                 keep_texts=self._keep_texts,
+                n_documents=len(self._chosen),
+                draws=self._draws,
             )
             if self._folder:
                 (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
@@ -257,8 +261,7 @@ class Run:
         inside = candidates if is_all else candidates.of(drawn)
         if journal:  # before the first call: a run that is killed while it predicts goes on with the same documents
             journal.begin({"drawn": len(drawn), "limited": isfinite(self._budget.max_model_calls)})
-        tested = [chosen[number].text for number in np.flatnonzero(np.diff(inside.first_occurrence)).tolist()]
-        self._refuse_small_budget(score, tested, len(chosen), journal)
+        self._refuse_small_budget(score, candidates, priority, journal)
         # Those that the surrogate is fitted to: by priority, so that they are a random sample whatever the order.
         sampled = np.sort(np.argsort(priority[drawn])[: _fitted_to(len(self._predictor.labels))])
         before = Cost(
@@ -319,6 +322,7 @@ class Run:
             helpers=backend if isinstance(backend, SharingBackend) else None,
         )
         self._unseen = {"documents": found.n_cut, "words": found.n_unseen} if found.n_cut else {}
+        self._left_out = {one.setting: {"terms": one.n_terms, "most": list(one.most)} for one in found.left_out}
         return found
 
     def _fit(self) -> None:
@@ -339,20 +343,32 @@ class Run:
         """
         # Where all are predicted, the calls left would not test a word; a share of them leaves most for tests.
         wanted = len(self._chosen)
-        if wanted > self._budget.max_model_calls * PREDICTIONS_SHARE and self._strategy.draws_documents:
-            wanted = max(PROBE, int(self._budget.max_model_calls * PREDICTIONS_SHARE))
+        if self._draws:
+            wanted = n_affordable(wanted, self._budget.max_model_calls)
         wanted = int(known.get("drawn", wanted))
         return np.sort(np.argsort(priority, kind="stable")[:wanted])
 
+    @property
+    def _draws(self) -> bool:
+        """Whether a part of the documents is predicted, where the calls do not suffice for all."""
+        return self._strategy.draws_documents
+
     def _refuse_small_budget(
-        self, score: MeteredScore, texts: Sequence[str], n_predicted: int, journal: Journal | None
+        self, score: MeteredScore, candidates: Candidates, priority: NDArray[np.uint64], journal: Journal | None
     ) -> None:
-        """Refuse a number of calls that ends before the first test; a run that goes on has made some, and kept answers
-        take none."""
-        has_begun = journal is not None and journal.holds_predictions()
-        if has_begun or (self._predictor.kept and self._predictor.kept.is_used):
+        """Refuse a number of calls that ends before the first test; a run that goes on has made some predictions."""
+        if journal is not None and journal.holds_predictions():
             return
-        refuse_small_budget(score, texts, n_predicted, self._budget.max_model_calls)
+        tested = np.flatnonzero(np.diff(candidates.first_occurrence))
+        first = tested[np.argsort(priority[tested], kind="stable")][:TESTED_FIRST]
+        refuse_small_budget(
+            score,
+            [self._chosen[number].text for number in first.tolist()],
+            len(self._chosen),
+            self._budget.max_model_calls,
+            draws=self._draws,
+            n_spent=self._predictor.n_probed,
+        )
 
     def _predictions(
         self, predicting: Predicting, chosen: Sequence[Document], sampled: NDArray[np.intp], journal: Journal | None
@@ -413,7 +429,7 @@ class Run:
         then = journal.meta()
         if "settings" in then:
             self._compare(then)
-        journal.begin({**self._identity(), "sources": self._sources})
+        journal.begin({**self._identity(), "sources": self._sources, "heard": self._predictor.heard_names})
         return then
 
     def _compare(self, then: Mapping[str, Any]) -> None:
@@ -472,9 +488,12 @@ def refuse_existing(folder: Path | None, resume: bool) -> None:
     refuse_busy(folder)
 
 
-def heard_before(folder: Path | None, resume: bool) -> HeardLabels | None:
-    """The labels of the run that is to go on, if there is one: its model need not be asked for them again."""
-    return read_heard(folder) if folder is not None and resume else None
+def heard_before(folder: Path | None, resume: bool, *, of_head: bool = False) -> HeardLabels | None:
+    """The labels of the run that is to go on, if there is one: its model need not be asked for them again.
+
+    Where one label is asked about (``of_head``) those of the run are its two answers, and the model has others.
+    """
+    return read_heard(folder, of_head=of_head) if folder is not None and resume else None
 
 
 def is_finished(folder: Path) -> bool:

@@ -29,12 +29,13 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import answers_in_batches
 from anchorscope.asking.budget import Budget
+from anchorscope.asking.predicting import PREDICTIONS_SHARE
 from anchorscope.asking.removals import ordered
 from anchorscope.evaluation import lime, shap
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.candidates import find_candidates, priorities
 from anchorscope.planning.collection import Collection, Predictions, collect, fit_surrogate
-from anchorscope.run import PREDICTIONS_SHARE, Run
+from anchorscope.run import Run
 from anchorscope.settings import preset, score_perturbs, strategy
 from anchorscope.text.read import read_texts
 from anchorscope.text.words import removals, split, terms

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from runs import explained, finish, make_run
 
 from anchorscope.explanations import Shown, documents_range, explanation
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.standings import Standings
+from anchorscope.report.lists import standing
+from anchorscope.report.table import not_tested, result_table
+from anchorscope.report.view import page_data
+from anchorscope.result import Result, json_schema
 from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import Tally
@@ -59,7 +68,8 @@ def test_a_model_that_no_word_moves_has_no_drivers() -> None:
 
     found = told(Constant("great"), reviews(WORDS, 40))
     assert found["yes"].terms and not found["yes"].drivers and not found["yes"].against
-    assert "No term is shown to do more than any other for 'yes'" in (found["yes"].note or "")
+    said = r"No term is shown to do more than any other for 'yes' after \d+ tests, none of which found an effect of "
+    assert re.match(said + r"more than 0\.001\.$", found["yes"].note or "")
     assert "nothing to explain" in (found["no"].note or "")
 
 
@@ -121,6 +131,84 @@ def test_documents_are_not_blamed_for_a_budget_that_ended_the_run() -> None:
     assert explanation(replace(unsettled, ended_by=None), "yes", 0, 2).note == told + "."
     few = "Only 6 documents are predicted 'yes': too few to tell any term for it apart."
     assert explanation(made, "yes", 0, 2).note == few
+
+
+def test_tests_that_found_next_to_nothing_are_the_reason_of_an_empty_list() -> None:
+    """Fifteen tests say too little for that, and where one found much it is no reason."""
+    few = shown(n_robust=np.array([3]), greatest=np.array([0.0123]))
+    told = "No term is shown to do more than any other for 'yes' after"
+    assert explanation(few, "yes", 0, 2).note == f"{told} 15 tests."
+    many = replace(few, tally=replace(few.tally, non_anchors=2 * few.tally.non_anchors))
+    assert explanation(many, "yes", 0, 2).note == f"{told} 30 tests, none of which found an effect of more than 0.013."
+    assert explanation(replace(many, greatest=np.array([0.3])), "yes", 0, 2).note == f"{told} 30 tests."
+    against = replace(many, greatest=np.array([-0.2]), ended_by="--max-model-calls")
+    unsettled = replace(against, standing=replace(against.standing, settled=np.array([False])))
+    ended = ": --max-model-calls ended the run, raise it to test more."
+    assert (
+        explanation(unsettled, "yes", 0, 2).note
+        == f"{told} 30 tests, none of which found an effect of more than 0.001{ended}"
+    )
+
+
+def test_where_everything_is_tested_and_noise_remains_a_list_is_not_settled(tmp_path: Path) -> None:
+    """No regret is asked for; six samples of a document leave some, and nothing is left to test."""
+    noisy = {"score": "banzhaf", "test": "fixed", "max_samples": 6, "regret": 0.0, "top_k": 3}
+    texts = reviews(WORDS, 60)
+    model = WeightPredictor({"great": 1.5, "bad": -1.5, "film": 0.4, "plot": 0.4, "cast": 0.4}, bias=0.01)
+    run = make_run(texts, model=model, folder=tmp_path / "run", **{**DEFAULT, **noisy})
+    last = finish(run)[-1]
+    assert last.tests_planned == 0 and run.result().finished
+    reader = RunReader(tmp_path / "run")
+    kept = Standings(reader, alpha=0.5, k=3).shown(aggregation("total"))
+    for label, (name, one) in enumerate(run.result().explanations.items()):
+        assert one.regret is not None and one.regret > 0
+        assert one.spent and not one.settled
+        assert standing(one)[-1] == "all tested, the noise of measuring remains"
+        read = explanation(kept, name, label, 3)
+        assert (read.spent, read.settled) == (True, False)
+    assert not run.result().settled and Result.load(tmp_path / "run")["no"].spent
+    reader.close()
+
+
+def test_where_everything_is_tested_without_noise_a_list_is_settled() -> None:
+    for one in told(WeightPredictor({"great": 1.5, "bad": -1.5}), reviews(WORDS, 60), regret=0.0, top_k=3).values():
+        assert one.settled and not one.spent
+
+
+def test_what_filters_leave_out_is_told(tmp_path: Path) -> None:
+    """A model that goes by *he* and *she* has nothing left to be explained by, and it is said why."""
+    texts = [f"{who} was {what} and fine" for who in ("he", "she") for what in WORDS] + ["odd one"]
+    given = {**DEFAULT, "stop_words": "nltk", "min_occurrences": 2}
+    run = make_run(texts, model=WeightPredictor({"he": 2.0, "she": -2.0}, bias=0.1), folder=tmp_path / "run", **given)
+    finish(run)
+    result = run.result()
+    assert not any(one.drivers for one in result.explanations.values())
+    assert result.documents["left_out"] == {
+        "stop_words": {"terms": 4, "most": ["and", "was", "he", "she"]},
+        "min_occurrences": {"terms": 2, "most": ["odd", "one"]},
+    }
+    told = [
+        "--stop-words left out 4 terms, which are not tested: and, was, he, she.",
+        "--min-occurrences left out 2 terms, which are not tested: odd, one.",
+    ]
+    assert " ".join(result_table(result).plain.split()).endswith(" ".join(told))
+    assert all(sentence in result._repr_html_() for sentence in told)
+    assert page_data(tmp_path / "run")["about"]["not_tested"] == told
+    kept = Result.load(tmp_path / "run")
+    assert kept.documents == result.documents
+    jsonschema.validate(kept.to_dict(), json_schema())
+    assert "left_out" not in make_and_finish(texts).documents
+
+
+def make_and_finish(texts: list[str]) -> Result:
+    run = make_run(texts, **DEFAULT)
+    finish(run)
+    return run.result()
+
+
+def test_of_many_words_that_are_left_out_the_most_frequent_are_named() -> None:
+    found = not_tested({"left_out": {"min_occurrences": {"terms": 1200, "most": ["x", "y"]}}})
+    assert found == ["--min-occurrences left out 1,200 terms, which are not tested: x, y …"]
 
 
 def test_a_word_is_named_on_the_strength_of_two_tests_at_least() -> None:

@@ -84,6 +84,6 @@ def test_words_that_the_model_does_not_read_are_not_tested_and_counted(tmp_path)
     told = "The model reads only a part of 2 documents: 7 words beyond that were never seen by it, nor tested."
     assert " ".join(result_table(result).plain.split()).endswith(told)
     assert told in result._repr_html_()
-    assert page_data(tmp_path / "run")["about"]["unseen"] == told
+    assert page_data(tmp_path / "run")["about"]["not_tested"] == [told]
     whole = Explainer(NearSighted().predict, labels=["no", "yes"], settings={"terms": "words"}).explain(texts)
     assert "unseen" not in whole.documents and "never seen" not in whole._repr_html_()

@@ -1,8 +1,9 @@
 """Answers that were paid for are kept: on disk, outside of run folders, for every run that asks the same of a model.
 
 An answer is found by a hash of the model's fingerprint, its labels and the text; no text is in the file. What is found
-there is no call for a budget. Kept are the answers of models behind HTTP, and of models in files that take more than a
-millisecond a text; below that, asking again is as quick as looking. ``kept_for`` says what else can be.
+there is not asked for, though a budget counts it. Kept are the answers of models behind HTTP, and of models in files
+that take more than a millisecond a text; below that, asking again is as quick as looking. ``kept_for`` says what else
+can be.
 
     ~/.cache/anchorscope/answers.sqlite      or the folder that ANCHORSCOPE_CACHE names; "off" keeps nothing
 

@@ -6,10 +6,11 @@ are handed on as they come, so that whoever asked can write them down before the
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 from typing import TypeAlias
 
 import numpy as np
@@ -29,6 +30,9 @@ IN_TIME = 256
 
 PROBE = 2
 """Documents that the model is asked about before all others."""
+
+PREDICTIONS_SHARE = 0.4
+"""Where the calls do not suffice for predicting all documents and testing words, this share of them predicts."""
 
 FIRST = 64
 """Documents of the piece after these, for each worker."""
@@ -157,6 +161,31 @@ class Predicting:
             f"of the {n_documents} documents{kept}: allow more seconds, or explain a share of them with "
             "--sample-documents."
         )
+
+
+def n_affordable(n_documents: int, max_calls: float) -> int:
+    """How many of the documents are predicted, where documents may be drawn.
+
+    >>> n_affordable(120, 10), n_affordable(120, 1000)
+    (4, 120)
+    """
+    if n_documents <= max_calls * PREDICTIONS_SHARE:
+        return n_documents
+    return min(n_documents, max(PROBE, int(max_calls * PREDICTIONS_SHARE)))
+
+
+def least_calls(n_documents: int, n_others: float, *, draws: bool) -> int:
+    """The least number of calls that leaves so many others when documents are predicted; all of them are, unless a
+    strategy ``draws`` as many as it has calls for.
+
+    >>> least_calls(120, 48, draws=True), least_calls(120, 48, draws=False)
+    (79, 168)
+    """
+    wanted = ceil(n_others)
+    if not draws:
+        return n_documents + wanted
+    # What is left never falls when there are more calls: the first number at which it is enough.
+    return bisect_left(range(n_documents + wanted), wanted, key=lambda calls: calls - n_affordable(n_documents, calls))
 
 
 def edges(start: int, end: int, n_workers: int, *, in_time: bool) -> list[int]:

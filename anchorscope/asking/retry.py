@@ -127,6 +127,7 @@ class RetryingPredictor:
         self.fingerprint = predictor.fingerprint
         self.has_probabilities = predictor.has_probabilities
         self._size = BatchSize(batch_size or _told_at_once(predictor))
+        self.heard_names: tuple[str, ...] | None = getattr(predictor, "heard_names", None)  # what it calls its labels
         self.n_probed = int(_told_number(predictor, "n_probed", Integral))  # texts that it took to find the labels
         self.n_probed_tokens = int(_told_number(predictor, "n_probed_tokens", Integral))
         self.probed_seconds = float(_told_number(predictor, "probed_seconds", Real))

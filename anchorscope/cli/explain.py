@@ -9,6 +9,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TextIO
 
+from anchorscope import registry
 from anchorscope.asking.budget import Budget
 from anchorscope.cli import options
 from anchorscope.cli.inputs import (
@@ -20,6 +21,8 @@ from anchorscope.cli.inputs import (
     given_run,
     given_settings,
     given_training,
+    reads_tables,
+    refuse_idle_device,
 )
 from anchorscope.cli.watch import hidden_words, print_table, say, show_kept, waiting, watch
 from anchorscope.errors import InputError, ModelError
@@ -43,6 +46,9 @@ OF_A_DOCUMENT = {
     *("bank_pairs", "bank_draw", "top_n", "condition", "terms"),
 }
 """The options that --document has a use for; some of them only where its anchors are tested."""
+
+NO_NOISE = "none"
+"""How a local score begins that says whence its variance comes, and has none."""
 
 DESCRIPTION = "The words that make a model say what it says: the top terms of each label, while they are found."
 USAGE = (
@@ -79,6 +85,9 @@ def _explain_documents(given: Mapping[str, Any], output: TextIO) -> int:
     resume = "resume" in given
     if resume and folder is None:
         raise InputError("--resume goes on with the run in a folder: name it with --out.")
+    if "no_texts" in given and folder is None:
+        raise InputError("--no-texts keeps texts out of a run folder, and none is kept: add --out, or leave it out.")
+    refuse_idle_device(given)
     check_folder(folder, resume)
     if folder and not given.get("documents") and is_finished(folder):
         _refuse_other_settings(given, folder)
@@ -117,8 +126,17 @@ def _explain_document(given: Mapping[str, Any], output: TextIO) -> int:
             "them into a file for the words of all together."
         )
     settings = _settings_of_a_document(given)
+    if "seed" in given and registry.resolve("score", str(settings.score)).noise.startswith(NO_NOISE):
+        raise InputError(
+            f"--seed draws samples, and --score {settings.score} draws none in one document: leave it out."
+        )
+    refuse_idle_device(given)
     text = given["document"][0]
     predictor = given_predictor(given)
+    if "text_column" in given and not reads_tables(predictor):
+        raise InputError(
+            f"--text-column is for files and for models of tables; {predictor.name} is none: leave it out."
+        )
     perturbator = given_perturbator(given, [text], settings)
     if perturbator is not None:
         perturbator = perturbator.fit([split(text)])

@@ -19,7 +19,7 @@ from anchorscope.files import refuse_foreign
 from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.planning.draw import draw
-from anchorscope.predictors import load_predictor
+from anchorscope.predictors import load_predictor, model_kind
 from anchorscope.predictors.labels import joined_names, share_of, split_names
 from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.predictors.remote.options import RemoteOptions
@@ -43,6 +43,10 @@ def given_settings(given: Mapping[str, Any]) -> Settings:
         by_hand["labels"] = tuple(given["label"])
     settings = preset(given.get("preset", "fast"), **by_hand)
     _refuse_unread(by_hand, settings)
+    if "training" in given and not registry.resolve("score", str(settings.score)).tests_anchors:
+        raise InputError(
+            "--training is for the aggregation av5, which counts anchors: add --preset paper, or leave it out."
+        )
     return settings
 
 
@@ -107,8 +111,7 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
     options = chosen(given, ("trust", "allow_pickle", "device", "dtype", "compiled", "text_column", "head"))
     options["learn_from"] = share_of(texts, given.get("max_model_calls"))
     options |= chosen(given, ("max_seconds",))
-    if "head" not in given:  # the labels of a run are then its two answers, not the model's names
-        options["heard"] = heard_before(given.get("out"), "resume" in given)
+    options["heard"] = heard_before(given.get("out"), "resume" in given, of_head="head" in given)
     if remote := given_remote(given):
         retry = Retry(given.get("model_tries", TRIES))
         predictor = load_predictor(given["model"], labels=labels, remote=remote, retry=retry, **options)
@@ -116,6 +119,27 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
     retry = given_retry(given)
     predictor = load_predictor(given["model"], labels=labels, retry=retry, **options)
     return RetryingPredictor(predictor, retry, **chosen(given, ("batch_size",)), kept=given_cache(given, predictor))
+
+
+WITHOUT_DEVICE = ("http", "module", "onnx", "pickle", "skops")
+"""Kinds of models that compute where they are, or where they were put."""
+
+
+def refuse_idle_device(given: Mapping[str, Any]) -> None:
+    """Refuse a device on which nothing of what is given computes."""
+    if "device" not in given or "model" not in given:
+        return
+    perturbs = str(given.get("perturbator", "")).startswith("masked-lm")
+    if model_kind(given["model"]) in WITHOUT_DEVICE and not perturbs:
+        raise InputError(
+            f"--device is for Hugging Face folders and the perturbator masked-lm, and {given['model']!r} is no such "
+            "folder; leave it out."
+        )
+
+
+def reads_tables(predictor: Predictor) -> bool:
+    """Whether a model was fitted on a table, so that its texts are a column there."""
+    return getattr(getattr(predictor, "predictor", predictor), "text_column", None) is not None
 
 
 def learnt_names(predictor: Predictor) -> bool:

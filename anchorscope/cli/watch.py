@@ -187,7 +187,7 @@ def _remarks(result: Result, last: Snapshot, folder: Path | None, interrupted: b
     told += [f"Left out: {plural(n, 'document')} ({reason})." for reason, n in skipped.items()]
     if cost.undecided:
         told.append(f"{plural(cost.undecided, 'test')} reached the cap on samples and went by the mean.")
-    if last.tests_planned and not (last.finished and last.settled):
+    if last.tests_planned and not (result.finished or (last.finished and last.settled)):
         go_on = "give the same command again with --resume" if folder else "a run with --out can be resumed"
         if last.ended_by:
             go_on = f"{last.ended_by} ended the run; raise it" + (f", and {go_on}" if folder else f" ({go_on})")

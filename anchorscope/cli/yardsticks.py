@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 
 from anchorscope.asking.budget import Budget
+from anchorscope.asking.predicting import PREDICTIONS_SHARE
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.cli import inputs, options
 from anchorscope.cli.watch import say
@@ -28,7 +29,7 @@ from anchorscope.planning.candidates import choose
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.table import plural, safe
 from anchorscope.result import Result
-from anchorscope.run import PREDICTIONS_SHARE, Run
+from anchorscope.run import Run
 from anchorscope.settings import score_perturbs
 from anchorscope.text.read import read_files
 from anchorscope.types import Predictor

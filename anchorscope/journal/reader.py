@@ -84,6 +84,12 @@ class RunReader:
         told = self.meta.get("ended_by")
         return told if told in (MAX_SECONDS, MAX_MODEL_CALLS) else None
 
+    @property
+    def takes(self) -> int | None:
+        """How many calls the run would have taken to come to its first test, if they ended it before."""
+        told = self.meta.get("takes")
+        return told if self.ended_by == MAX_MODEL_CALLS and type(told) is int else None
+
     def close(self) -> None:
         """Close the file."""
         self._opened.close()
@@ -246,6 +252,13 @@ class RunReader:
         return np.bincount(self.predicted[robust["document"]], minlength=len(self.labels))
 
     @defensive
+    def greatest_per_label(self) -> NDArray[np.float64]:
+        """The greatest value that a test of each label has found, of those that count."""
+        found = np.full(len(self.labels), -np.inf)
+        np.maximum.at(found, self._counted_verdicts.label, self._counted_verdicts.value)
+        return found
+
+    @defensive
     def tests_left(self) -> int:
         """At most so many tests are still to come: occurrences of explained labels, neither tested nor skipped."""
         of_label = self._per_label("SELECT label, sum(occurrences) FROM counts GROUP BY label")
@@ -263,15 +276,18 @@ class RunReader:
         return counts
 
 
-def read_heard(folder: Path) -> HeardLabels | None:
-    """The labels that the run in a folder was begun with; None if there is no run, or none that got so far."""
+def read_heard(folder: Path, *, of_head: bool = False) -> HeardLabels | None:
+    """What the model of the run in a folder calls its labels: those of the run, unless it asks about one of them
+    (``of_head``). None if there is no run, or none that got so far."""
     if not refuse_irregular(folder / JOURNAL):
         return None
     opened = open_for_reading(folder)
     try:
         with reading(folder):
             meta = read_meta(opened.db)
-            names, kind = meta.get("labels"), meta.get("probabilities")
+            names, kind = meta.get("heard"), meta.get("probabilities")
+            if names is None and not of_head:
+                names = meta.get("labels")
             if names is None:
                 return None
             if not all(isinstance(name, str) for name in names) or not isinstance(kind, bool | None):

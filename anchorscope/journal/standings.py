@@ -95,6 +95,8 @@ class Standings:
             n_robust_of=self._n_visited,
             drawn=self._run.meta.get("limited") is False,
             ended_by=self._run.ended_by,
+            takes=self._run.takes,
+            greatest=self._run.greatest_per_label(),
         )
 
     def forecasts(self, aggregation: Aggregation) -> list[LabelForecast]:
@@ -124,7 +126,14 @@ class Standings:
             settling.is_settled(self.sums, label, now, regret=self._settings.regret, n_tested_documents=n)
             for label, (now, n) in enumerate(zip(forecasts, n_tested))
         ]
-        return forecast_standing(forecasts, np.arange(len(forecasts)), np.array(settled), self.tally)
+        spent = np.array(
+            [
+                settling.is_spent(self.sums, label, now, regret=self._settings.regret)
+                for label, now in enumerate(forecasts)
+            ]
+        )
+        found = forecast_standing(forecasts, np.arange(len(forecasts)), np.array(settled) & ~spent, self.tally)
+        return replace(found, spent=spent)
 
     def _bounded(self, aggregation: Aggregation) -> Standing:
         """Within deterministic bounds."""

@@ -1,8 +1,8 @@
 """A local score that keeps to a number of calls: no text more reaches the model, tries that failed included.
 
-Where a score knows what a unit costs, as many of the first units are measured as can be afforded. Where it does not (a
-test that stops when it can tell), they are measured in small groups, then one by one; the unit in which the calls run
-out is lost, those before it are not.
+Where a score knows what a unit costs, as many of the first units are measured as can be afforded, and of the next one
+as many occurrences, where each takes calls of its own. Where it does not (a test that stops when it can tell), they are
+measured in small groups, then one by one; the unit in which the calls run out is lost, those before it are not.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import answers_in_batches
 from anchorscope.asking.budget import CallsSpentError
+from anchorscope.asking.predicting import least_calls, n_affordable
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import InputError
 from anchorscope.types import Cost, LocalScore, Measurements, Unit
 
 GROUPS = 8
 """Where costs are not known, a group of units is to take about this share of what is left."""
+
+NEARLY_ALL = 0.95
+"""The share of the documents for one of which a budget has to suffice: not for the longest of all."""
 
 
 class MeteredScore:
@@ -104,29 +108,53 @@ class MeteredScore:
         return Measurements.join(parts), total
 
 
-def refuse_small_budget(score: LocalScore, texts: Sequence[str], n_predicted: int, max_calls: float) -> None:
-    """Refuse a number of calls that does not suffice for so many predictions and for one test in any of the texts."""
+def refuse_small_budget(
+    score: LocalScore, texts: Sequence[str], n_documents: int, max_calls: float, *, draws: bool, n_spent: int = 0
+) -> None:
+    """Refuse a number of calls that does not suffice for the predictions and for one test.
+
+    ``texts`` are documents that may be tested first, ``n_documents`` are to be predicted; where a strategy ``draws``
+    documents, as many of them as the calls suffice for. ``n_spent`` calls are spent already.
+    """
     if not isfinite(max_calls) or not texts:
         return
-    # The shortest text is the cheapest, as a rule: others are looked at only where it does not fit.
-    least = inf
-    for text in sorted(texts, key=len):
-        cost = score.calls(Unit(0, text, 0, ((0,),), (1.0,)))
-        least = min(least, cost if isfinite(cost) else 1.0)
-        if n_predicted + least <= max_calls:
-            return
+    a_test = _calls_of_a_test(score, texts)
+    n_predicted = n_affordable(n_documents, max_calls) if draws else n_documents
+    if n_spent + n_predicted + a_test <= max_calls:
+        return
+    least = least_calls(n_documents, n_spent + a_test, draws=draws)
     raise InputError(
-        f"--max-model-calls {max_calls:g} is too small for one test by --score {score.name}, which takes {least:,.0f} "
-        f"after the predictions of {n_predicted:,} documents: allow more calls, or explain fewer documents with "
-        "--sample-documents."
+        f"--max-model-calls {max_calls:g} is too small for one test by --score {score.name}, which takes {a_test:,.0f} "
+        f"after the predictions of {n_predicted:,} documents: allow more calls, {least:,} at least, or explain fewer "
+        "documents with --sample-documents."
     )
 
 
+def _calls_of_a_test(score: LocalScore, texts: Sequence[str]) -> float:
+    """What the first test takes in nearly all of some texts: which of them comes first shows when they are predicted.
+
+    A document that is measured twice counts as such: one in eight is. A test that stops when it can tell counts as 1.
+    """
+    costs = sorted(score.calls(Unit(0, text, 0, ((0,),), (1.0,))) for text in texts)
+    usual = costs[int(NEARLY_ALL * len(costs))]
+    return usual if isfinite(usual) else 1.0
+
+
 def affordable(score: LocalScore, units: Sequence[Unit], max_calls: float) -> Sequence[Unit]:
-    """The first units, as many as the calls suffice for."""
-    n_calls = 0.0
+    """The first units, as many as the calls suffice for; the last one is cut where its occurrences are paid for one by
+    one."""
+    left = max_calls
     for number, unit in enumerate(units):
-        n_calls += score.calls(unit)
-        if n_calls > max_calls:
-            return units[:number]
+        cost = score.calls(unit)
+        if cost > left:
+            return [*units[:number], *_cut(score, unit, left)]
+        left -= cost
     return units
+
+
+def _cut(score: LocalScore, unit: Unit, max_calls: float) -> list[Unit]:
+    """As much of a unit as the calls suffice for: nothing of a block, whose calls serve all of it."""
+    if score.shares_calls:
+        return []
+    parts = (unit.first(n) for n in range(len(unit) - 1, 0, -1))
+    return [part for part in parts if score.calls(part) <= max_calls][:1]

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
+from heapq import nsmallest
 from itertools import pairwise
 
 import numpy as np
@@ -38,13 +39,36 @@ NO_TERM = -1
 """The number of a word that is never a candidate."""
 
 
+MOST_NAMED = 8
+"""Terms that are named of those that a filter leaves out."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What a filter of candidates (the name of a setting) leaves out: how many terms, and the most frequent of them."""
+
+    setting: str
+    n_terms: int
+    most: tuple[str, ...]
+
+    @classmethod
+    def of(cls, setting: str, counts: Mapping[str, int]) -> LeftOut:
+        """From how often each of the terms occurs.
+
+        >>> LeftOut.of("stop_words", {"she": 2, "the": 9, "he": 2})
+        LeftOut(setting='stop_words', n_terms=3, most=('the', 'he', 'she'))
+        """
+        return cls(setting, len(counts), tuple(nsmallest(MOST_NAMED, counts, key=lambda term: (-counts[term], term))))
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Candidates:
     """The candidate terms, in order, how each is written most often, and their occurrences: document, term, positions.
 
     ``first_occurrence[d]`` is where the occurrences of document d begin, ``first_position[o]`` where the positions of
     occurrence o begin; ``training`` counts each term in the training set. ``n_unseen`` are words that are no candidates
-    where they stand, because the model reads the ``n_cut`` documents that hold them only in part.
+    where they stand, because the model reads the ``n_cut`` documents that hold them only in part; ``left_out`` says
+    what filters of candidates leave out.
     """
 
     terms: tuple[str, ...]
@@ -57,6 +81,7 @@ class Candidates:
     training: NDArray[np.int64]
     n_cut: int = 0
     n_unseen: int = 0
+    left_out: tuple[LeftOut, ...] = ()
 
     def of(self, documents: NDArray[np.intp]) -> Candidates:
         """The same in some of the documents, which are numbered anew in their order; the terms stay."""
@@ -76,6 +101,7 @@ class Candidates:
             training=self.training,
             n_cut=self.n_cut,
             n_unseen=self.n_unseen,
+            left_out=self.left_out,
         )
 
     def document_frequency(self) -> NDArray[np.int64]:
@@ -184,7 +210,16 @@ def find_candidates(
         training=training.astype(np.int64),
         n_cut=int((found.sizes < everything.sizes).sum()),
         n_unseen=len(everything.term) - len(found.term),
+        left_out=tuple(one for one in (numbers.left_out(), _rare(numbers.terms, counts, settings)) if one.n_terms),
     )
+
+
+def _rare(numbers: Mapping[str, int], counts: NDArray[np.intp], settings: Settings) -> LeftOut:
+    """The terms that occur too seldom to be candidates, but do occur."""
+    if settings.min_occurrences <= 1:
+        return LeftOut("min_occurrences", 0, ())
+    is_rare = ((counts > 0) & (counts < settings.min_occurrences)).tolist()
+    return LeftOut.of("min_occurrences", {term: int(counts[n]) for term, n in numbers.items() if is_rare[n]})
 
 
 LONGEST_TERM = 1000
@@ -405,6 +440,15 @@ class _TermNumbers(dict[str, int]):
             if number in wanted:
                 best[number] = min(best.get(number, (0, word)), (-n, shown(word)))
         return tuple(best[self.terms[key]][1] for key in chosen)
+
+    def left_out(self) -> LeftOut:
+        """The terms that are never candidates: those of a list of stop words that were met."""
+        counts: Counter[str] = Counter()
+        for word, n in self._written.items() if self.never else ():
+            found = self._key(word) if self.get(word) == NO_TERM else None
+            if found in self.never:
+                counts[str(found)] += n
+        return LeftOut.of("stop_words", counts)
 
     def __missing__(self, word: str) -> int:
         found = self._key(word)

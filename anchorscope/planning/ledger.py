@@ -24,6 +24,7 @@ class Ledger:
 
     def __init__(self, collection: Collection, strategy: Strategy, rule: EmptyAnchorRule) -> None:
         self.tally: Tally = collection.tally
+        self.greatest = np.full(len(collection.labels), -np.inf)  # value of a test of each label
         self.robust = np.zeros(len(collection.documents), bool)
         self._empty = np.ones(len(collection.documents))  # the precision of each document's empty anchor
         self._visited = np.zeros(len(collection.documents), bool)
@@ -70,6 +71,7 @@ class Ledger:
         labels = self._collection.occurrence_label[now.occurrences].astype(np.int64)
         terms = self._collection.occurrence_term[now.occurrences].astype(np.int64)
         self.tally = self.tally.observe(labels, terms, now.anchor, now.value)
+        np.maximum.at(self.greatest, labels, now.value)
         self._counted.append(now)
 
     def examples(self, label: int, term: int, anchor: bool) -> list[tuple[int, int]]:

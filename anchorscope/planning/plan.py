@@ -41,17 +41,20 @@ class Round:
     skips: Skips = ()
 
     def split(self, n_rows: int) -> tuple[Round, Round | None] | None:
-        """The first units, which have so many occurrences together, and the rest, if there is one.
+        """The first so many occurrences, and the rest, if there is one; None if there are not so many.
 
-        None if no number of units has so many.
+        A unit of which only a part could be afforded is in both.
         """
         ends = np.cumsum([0, *(len(unit.positions) for unit in self.units)])
-        (places,) = np.nonzero(ends == n_rows)
-        if not len(places):
+        if n_rows > ends[-1]:
             return None
-        n = int(places[-1])
-        first = Round(self.units[:n], self.occurrences[:n_rows], self.skips)
-        return first, Round(self.units[n:], self.occurrences[n_rows:]) if n < len(self.units) else None
+        n = int(np.searchsorted(ends, n_rows, side="right")) - 1
+        first, rest = self.units[:n], self.units[n:]
+        if n_rows > ends[n]:
+            n_first = int(n_rows - ends[n])
+            first, rest = (*first, rest[0].first(n_first)), (rest[0].rest(n_first), *rest[1:])
+        others = Round(rest, self.occurrences[n_rows:]) if rest else None
+        return Round(first, self.occurrences[:n_rows], self.skips), others
 
     @property
     def documents(self) -> NDArray[np.int64]:

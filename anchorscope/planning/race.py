@@ -25,6 +25,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,8 +151,15 @@ class Race:
 
     def standing(self, tally: Tally) -> Standing:
         """Intervals, memberships and regret, as the posterior tells."""
+        explained = np.flatnonzero(self._collection.explained)
         settled = np.array([self._is_settled(label) for label in range(len(self._start))])
-        return forecast_standing(self._forecasts, np.flatnonzero(self._collection.explained), settled, tally)
+        spent = np.zeros(len(settled), bool)
+        spent[explained] = [
+            settling.is_spent(self._sums, label, self._forecasts[label], regret=self._settings.regret)
+            for label in explained.tolist()
+        ]
+        found = forecast_standing(self._forecasts, explained, settled & ~spent, tally)
+        return replace(found, spent=spent)
 
     def prefixes(self) -> list[tuple[int, int, int]]:
         """(label, term, documents counted) of the words that the last round may have moved: for the journal."""

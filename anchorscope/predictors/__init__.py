@@ -37,7 +37,7 @@ from anchorscope.predictors.adapt import adapted, current_folder
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.types import HeardLabels, Predictor
 
-__all__ = ["as_predictor", "load_predictor"]
+__all__ = ["as_predictor", "load_predictor", "model_kind"]
 
 PREDICTORS = MappingProxyType(
     {
@@ -106,7 +106,7 @@ def load_predictor(spec: str, **given: Any) -> Predictor:
     old.joblib                a pickle (.pkl, .pickle, .joblib): refused unless ``allow_pickle``, as it can run any code
     kind:argument             a kind by its name, be it one that another package adds
     """
-    kind, argument = _kind(spec)
+    kind, argument = _kind_and_argument(spec)
     options = ModelOptions(**given)
     _refuse_useless(spec, kind, options)
     if kind != "http" and not os.path.isabs(argument):
@@ -133,7 +133,16 @@ def _refuse_useless(spec: str, kind: str, options: ModelOptions) -> None:
         raise InputError(f"{option} is for Hugging Face folders, and {spec!r} is none; leave it out.")
 
 
-def _kind(spec: str) -> tuple[str, str]:
+def model_kind(spec: str) -> str:
+    """The kind of a model, by its name on the command line.
+
+    >>> model_kind("reviews.skops"), model_kind("my_models:classifier")
+    ('skops', 'module')
+    """
+    return _kind_and_argument(spec)[0]
+
+
+def _kind_and_argument(spec: str) -> tuple[str, str]:
     """The kind of a model, and what its reader takes."""
     if re.match(r"https?://", spec):
         return "http", spec

@@ -83,7 +83,8 @@ class FunctionPredictor:
 
     With a ``head`` it is asked about this label alone (``heads.py``). ``n_probed`` texts were asked about to find the
     labels, those of ``learn_from`` where it answers names, which took ``probed_seconds``, of ``max_seconds`` at most;
-    what was ``heard`` before is not asked again. ``at_once`` texts are best asked about together.
+    what was ``heard`` before is not asked again. ``heard_names`` are all that it names, of which a head is one.
+    ``at_once`` texts are best asked about together.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class FunctionPredictor:
         self._head = None if head is None else chosen_head(names, head, self.name)
         self._names = names
         self.labels = self._head.labels if self._head else names
+        self.heard_names = names if labels is None else None
         self.has_probabilities = not answers_names
         self._has_answered = answers_names
         self._columns = Columns()

@@ -73,7 +73,7 @@ class ScikitPredictor:
                 self.name,
             )
         self._columns = Columns()
-        self._text_column = column_read(model, text_column, self.name)
+        self.text_column = column_read(model, text_column, self.name)
         self.is_fully_fingerprinted = False  # a class of one's own may change; a .skops file of known types cannot
         self.fingerprint = fingerprint or of_object(model)
 
@@ -113,11 +113,11 @@ class ScikitPredictor:
 
     def _asked(self, ask: Callable[[Any], Any], texts: list[str]) -> Any:
         try:
-            return ask(as_read(texts) if self._text_column is None else _table(self._text_column, texts))
+            return ask(as_read(texts) if self.text_column is None else _table(self.text_column, texts))
         except Exception as error:
-            if self._text_column is not None:
+            if self.text_column is not None:
                 raise ModelError(
-                    f"{self.name} cannot read a table of the one column {self._text_column!r} ({brief(error)}); pass a "
+                    f"{self.name} cannot read a table of the one column {self.text_column!r} ({brief(error)}); pass a "
                     "model that reads this column alone, or a function that fills in the others."
                 ) from error
             # What was fitted on a table knows its number of columns; what begins with a vectoriser does not.

@@ -123,8 +123,22 @@ def standing(explanation: Explanation) -> list[str]:
     if explanation.regret is not None and explanation.terms:
         told.append(f"regret {percent(max(0.0, explanation.regret), 1)}")
     if explanation.terms:
-        told.append("settled" if explanation.settled else "not settled")
+        told.append(how_settled(explanation))
     return told
+
+
+def how_settled(explanation: Explanation) -> str:
+    """Whether a list is settled; where everything is tested and it is not, what is left to be wrong about.
+
+    >>> from anchorscope.types import Explanation
+    >>> how_settled(Explanation("ham", 300, 300, None, 0, False, 0.41, (), spent=True))
+    'all tested, the noise of measuring remains'
+    """
+    if explanation.settled or not explanation.spent:
+        return "settled" if explanation.settled else "not settled"
+    if explanation.asked < explanation.documents:
+        return "all tested that was drawn, not settled"
+    return "all tested, the noise of measuring remains"
 
 
 def _hidden(ranked: Iterable[Row], against: Iterable[Row], hide: Collection[str]) -> str | None:

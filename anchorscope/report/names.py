@@ -38,7 +38,7 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
         **({"regret": "the share of the best list's score that this list is expected to lack"} if is_estimate else {}),
         "settled": (
             f"its regret is below {settings['regret']:.0%} and each listed term has five tests (against: "
-            "two), or everything is tested"
+            "two), or everything is tested and no more regret is left than that"
             if is_estimate
             else "no test that is missing can change the list"
         ),

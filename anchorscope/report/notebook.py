@@ -22,7 +22,7 @@ from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report.figures import figure, fixed, percent, signed
 from anchorscope.report.lists import NOTHING_HIDDEN, Listed, Row, listed, parts, standing
 from anchorscope.report.local import DEVIATIONS, is_told_apart, strongest
-from anchorscope.report.table import BY_SCORE, safe, unseen_sentence
+from anchorscope.report.table import BY_SCORE, not_tested, safe
 from anchorscope.settings import score_is_graded
 from anchorscope.text.words import function_words
 from anchorscope.types import Explanation, Placed, Snapshot, Term
@@ -66,7 +66,7 @@ def html(
         _block(explanation, _colours(i, n_labels), scale, hide)
         for i, explanation in enumerate(explanations.values(), start=first)
     )
-    told = _legend(terms, level) + _unseen(documents or {})
+    told = _legend(terms, level) + _not_tested(documents or {})
     return f'<div style="display:flex;flex-wrap:wrap;gap:8px 40px">{blocks}</div>{told}'
 
 
@@ -84,10 +84,9 @@ def colour_of(number: int) -> str:
     return COLOURS[number] if number < len(COLOURS) else MORE
 
 
-def _unseen(documents: Mapping[str, Any]) -> str:
-    """What the model did not read, if anything."""
-    told = unseen_sentence(documents)
-    return f'<div style="{_QUIET}">{escape(told)}</div>' if told else ""
+def _not_tested(documents: Mapping[str, Any]) -> str:
+    """What of the documents is not tested."""
+    return "".join(f'<div style="{_QUIET}">{escape(told)}</div>' for told in not_tested(documents))
 
 
 def _legend(terms: Sequence[Term], level: float | None) -> str:

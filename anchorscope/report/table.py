@@ -73,9 +73,23 @@ def result_table(result: Result, width: int = WIDTH, *, hide: Collection[str] = 
     ``hide`` are terms that are named in a line instead.
     """
     table = explanations_table(result.explanations, width, hide=hide)
-    if unseen := unseen_sentence(result.documents):
-        table = Text("\n").join([table, Text(), *_sentence(unseen, width, indent="")])
-    return table
+    lines = [line for told in not_tested(result.documents) for line in _sentence(told, width, indent="")]
+    return Text("\n").join([table, Text(), *lines]) if lines else table
+
+
+def not_tested(documents: Mapping[str, Any]) -> list[str]:
+    """What of the documents is not tested: what the model does not read, and what filters of candidates leave out.
+
+    >>> not_tested({"left_out": {"stop_words": {"terms": 3, "most": ["the", "he", "she"]}}})
+    ['--stop-words left out 3 terms, which are not tested: the, he, she.']
+    """
+    told = [unseen_sentence(documents)]
+    for setting, found in documents.get("left_out", {}).items():
+        n = found["terms"]
+        those = f"{plural(n, 'term')}, which {'is' if n == 1 else 'are'} not tested"
+        named = ", ".join(found["most"]) + (" …" if n > len(found["most"]) else ".")
+        told.append(f"--{setting.replace('_', '-')} left out {those}: {named}")
+    return [sentence for sentence in told if sentence]
 
 
 def unseen_sentence(documents: Mapping[str, Any]) -> str | None:

@@ -33,7 +33,7 @@ from anchorscope.journal.database import reading
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.kept import Kept
 from anchorscope.report.names import driver_help, explained_names
-from anchorscope.report.table import unseen_sentence
+from anchorscope.report.table import not_tested
 from anchorscope.report.texts import cards, documents
 from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Aggregation
@@ -56,7 +56,7 @@ HISTORY = 300
 COUNTS = ("anchors", "non_anchors", "skipped", "occurrences", "documents")
 """What the page shows of the tally."""
 
-STANDING = ("documents", "documents_range", "asked", "drawn", "robust", "robust_of", "note")
+STANDING = ("documents", "documents_range", "asked", "drawn", "robust", "robust_of", "note", "spent")
 """What the page says of a label besides how sure its list is."""
 
 
@@ -96,7 +96,7 @@ def waiting_data(
             "documents": n_documents,
             "asked": n_documents,
             "skipped": {},
-            "unseen": None,
+            "not_tested": [],
             "texts": True,
             "labels": [{"name": label, "explained": label in asked, **blank} for label in labels],
             "settled": False,
@@ -181,7 +181,7 @@ def _about(kept: Kept, folder: Path) -> dict[str, Any]:
         "documents": int(run.meta["documents"]["usable"]),
         "asked": n_asked,
         "skipped": dict(done.documents["skipped"]) if done else {},
-        "unseen": unseen_sentence(done.documents) if done else None,
+        "not_tested": not_tested(done.documents) if done else [],
         "texts": run.meta["texts"],
         "labels": labels,
         "settled": all(labels[i]["settled"] for i in kept.explained),

@@ -112,7 +112,8 @@ class Standing:
     """How sure the scores are: intervals and (in a race) memberships (labels, terms); settled and regret (labels,).
 
     ``driver`` and ``against`` (labels, terms) say, where values are graded, which terms are told apart from what any
-    word does for a label, and which do something against it.
+    word does for a label, and which do something against it. ``spent`` (labels,) says where everything is tested, and
+    more regret is left than was asked for; what is spent is not settled.
     """
 
     low: NDArray[np.float64]
@@ -122,3 +123,4 @@ class Standing:
     regret: NDArray[np.float64] | None = None
     driver: NDArray[np.bool_] | None = None
     against: NDArray[np.bool_] | None = None
+    spent: NDArray[np.bool_] | None = None

@@ -23,6 +23,9 @@ LISTED_TESTS = 5
 """Tests that a word of the list has at least when its label is settled: its place may be sure with fewer, but not its
 score, and not whether it drives anything."""
 
+ROUNDING = 1e-9
+"""Regret that is none: sums of numbers with their last digits."""
+
 NEARLY_ALL = 0.75
 """A label with this share of its tests made is tested to the end: that costs a third more at most, and then its scores
 are exact."""
@@ -50,6 +53,13 @@ def is_settled(
         and bool(now.forecast.regret < regret)
         and not tests_needed(sums, label, now, also_against=n_tested_documents is None)
     )
+
+
+def is_spent(sums: RunningSums, label: int, now: LabelForecast, *, regret: float) -> bool:
+    """Whether everything that a label has is tested, and its list is still expected to lack more than was asked: the
+    noise of measuring remains, or what documents would say that were not drawn."""
+    is_all_tested = bool((sums.counted[label] == sums.documents[label]).all())
+    return is_all_tested and bool(now.forecast.regret > max(regret, ROUNDING))
 
 
 def tests_needed(sums: RunningSums, label: int, now: LabelForecast, *, also_against: bool) -> dict[int, int]:

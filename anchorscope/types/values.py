@@ -148,6 +148,14 @@ class Unit:
         """What is to be measured, in order."""
         return (Occurrence(self.document, positions) for positions in self.positions)
 
+    def first(self, n: int) -> Unit:
+        """The first n of its occurrences."""
+        return replace(self, positions=self.positions[:n], thresholds=self.thresholds[:n])
+
+    def rest(self, n: int) -> Unit:
+        """The others."""
+        return replace(self, positions=self.positions[n:], thresholds=self.thresholds[n:])
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -252,7 +260,7 @@ class Cost:
     @property
     def answers(self) -> int:
         """Answers of the model, asked for now or known from before: what a budget counts, so that a run comes to the
-        same end whatever is known."""
+        same end whatever is known, unless calls fail: what is known does not fail again."""
         return self.predictor_texts + self.kept_answers
 
 
@@ -303,7 +311,8 @@ class Explanation:
     ``asked`` of its documents only, that is an estimate, which lies in ``documents_range`` with a probability of 90%,
     and ``drawn`` says that they were drawn for another reason than a budget of calls. So is ``robust``, the number of
     documents whose prediction needs no word at all, which was looked at in ``robust_of`` of them; None where it is not
-    looked at. ``placed`` says how a notebook shows it, where it was taken out of a result.
+    looked at. ``spent`` says that everything is tested and the list is not settled all the same: more regret is left
+    than was asked for. ``placed`` says how a notebook shows it, where it was taken out of a result.
     """
 
     label: str
@@ -318,6 +327,7 @@ class Explanation:
     note: str | None = None
     drawn: bool = False
     documents_range: tuple[int, int] | None = None
+    spent: bool = False
     placed: Placed | None = field(default=None, compare=False)
 
     @property

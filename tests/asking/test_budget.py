@@ -18,6 +18,10 @@ from anchorscope import Explainer
 from anchorscope.asking.budget import Budget, CallsSpentError, Meter, TimeUpError
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, InputError
+from anchorscope.explanations import explanation
+from anchorscope.journal.reader import RunReader
+from anchorscope.journal.standings import Standings
+from anchorscope.scoring.aggregations import aggregation
 from anchorscope.testing import WeightPredictor
 from anchorscope.types import Cost
 
@@ -173,6 +177,58 @@ def test_a_budget_that_suffices_for_no_document_is_refused_with_the_next_step() 
     assert model.n_texts == 0
 
 
+@pytest.mark.parametrize("n_calls", [3, 4, 5, 6, 8, 10, 12])
+def test_the_least_budgets_are_used_to_the_last_call(n_calls: int) -> None:
+    """Of documents with several words as many words are tested as there are calls left; of a label without a test no
+    regret is known."""
+    model = Shaky(0.0, seed=0)
+    run = make_run(reviews(120), model=model, budget=Budget(max_model_calls=n_calls), **PAIRS)
+    last = finish(run)[-1]
+    assert last.cost.tests > 0 and model.n_texts == n_calls
+    for one in last.explanations.values():
+        is_tested = not (one.note or "").startswith("Nothing is tested")
+        assert is_tested == bool(one.terms) == (one.regret is not None), one
+
+
+@pytest.mark.parametrize("n_calls", [6, 12, 14, 16])
+def test_a_block_that_cannot_be_afforded_is_refused_before_any_call(n_calls: int) -> None:
+    """Six samples a document, and twelve where it is measured twice, as some are; so many are left of 19 calls."""
+    model = Shaky(0.0, seed=0)
+    with pytest.raises(InputError, match=r"score banzhaf, which takes 12 after .* allow more calls, 19 at least, or"):
+        finish(make_run(reviews(120), model=model, budget=Budget(max_model_calls=n_calls), **BLOCKS))
+    assert model.n_texts == 0
+    assert finish(make_run(reviews(120), budget=Budget(max_model_calls=19), **BLOCKS))[-1].cost.tests > 0
+
+
+def test_a_run_without_a_test_says_how_many_calls_bring_one(tmp_path: Path) -> None:
+    """Twelve documents take twelve calls, and each of them is asked about twice: nothing is left. It goes on with the
+    calls that the note names."""
+
+    class Twice(Shaky):
+        n_calls = 0
+
+        def predict(self, texts: Sequence[str]) -> np.ndarray:
+            self.n_calls += 1
+            self._rate = float(self.n_calls % 2)
+            return super().predict(texts)
+
+    asked = RetryingPredictor(Twice(0.0, seed=0), QUICK)
+    folder = tmp_path / "run"
+    settings = {**PAIRS, "strategy": "scan"}
+    run = make_run(reviews(12), model=asked, folder=folder, budget=Budget(max_model_calls=24), **settings)
+    last = finish(run)[-1]
+    assert last.cost.tests == 0 and last.cost.predictor_texts == 24
+    reader = RunReader(folder)
+    shown = Standings(reader, alpha=0.5, k=4).shown(aggregation("total"))
+    for label, (name, one) in enumerate(last.explanations.items()):
+        told = f"Nothing is tested for {name!r}: --max-model-calls ended the run before the first test; raise it to"
+        assert one.note == f"{told} about 25." and one.regret is None and not one.terms
+        assert explanation(shown, name, label, 4).note == one.note
+    reader.close()
+    more = make_run(reviews(12), folder=folder, resume=True, budget=Budget(max_model_calls=25), **settings)
+    assert finish(more)[-1].cost.tests == 1
+
+
 @pytest.mark.parametrize("n_calls", [76, 83, 97, 110])
 @pytest.mark.parametrize("settings", [PAIRS, ALL, BLOCKS], ids=["pairs", "scan", "blocks"])
 def test_a_run_that_goes_on_with_more_calls_ends_as_one_that_had_them(
@@ -192,6 +248,25 @@ def test_a_round_that_was_cut_short_costs_what_it_took_in_all(tmp_path: Path) ->
     finish(make_run(folder=tmp_path / "run", budget=Budget(max_model_calls=90), **PAIRS))
     last = finish(make_run(folder=tmp_path / "run", resume=True, **PAIRS))[-1].cost
     assert last.tests == whole.tests
+
+
+@pytest.mark.parametrize("answer", ["names", "rows"])
+def test_what_a_head_is_one_of_is_not_asked_for_again(answer: str, tmp_path: Path) -> None:
+    """A function that names labels is asked for them once; a run that goes on knows them from its folder, and a budget
+    that is spent takes nothing more."""
+    n_texts = 0
+
+    def names(texts: list[str]) -> list[object]:
+        nonlocal n_texts
+        n_texts += len(texts)
+        said = ["yes" if "great" in text else "no" for text in texts]
+        return said if answer == "names" else [{"yes": float(one == "yes"), "no": float(one == "no")} for one in said]
+
+    for allowed, spent in ((60, 60), (60, 60), (80, 80)):
+        explainer = Explainer(names, head="yes", max_model_calls=allowed)
+        result = explainer.explain(reviews(100), out=tmp_path / "run", resume=True)
+        assert n_texts == spent
+        assert [*result.explanations] == ["not yes", "yes"]
 
 
 # --- a budget of seconds ---

@@ -24,10 +24,26 @@ def units() -> list[Unit]:
     ]
 
 
-@pytest.mark.parametrize(("max_calls", "n_units"), [(1, 0), (2, 1), (4, 1), (5, 2), (8, 2), (9, 3), (99, 3)])
-def test_the_first_units_are_measured_as_far_as_the_calls_go(max_calls: int, n_units: int) -> None:
+@pytest.mark.parametrize(
+    ("max_calls", "sizes"),
+    [(0, []), (1, [1]), (2, [2]), (4, [2, 2]), (5, [2, 3]), (8, [2, 3, 3]), (9, [2, 3, 4]), (99, [2, 3, 4])],
+)
+def test_words_that_take_a_call_each_are_measured_to_the_last_call(max_calls: int, sizes: list[int]) -> None:
+    """The last document is asked about as many of its words as there are calls left."""
     predictor = RetryingPredictor(MODEL, Retry())
     score = MeteredScore(OcclusionScore(predictor, None, Settings()), predictor)
-    assert len(affordable(score, units(), max_calls)) == n_units
+    assert [len(unit) for unit in affordable(score, units(), max_calls)] == sizes
     found, cost = score.measure(units(), max_calls)
-    assert len(found) == cost.predictor_texts == sum(len(text.split()) for text in TEXTS[:n_units])
+    assert len(found) == cost.predictor_texts == sum(sizes)
+
+
+@pytest.mark.parametrize(("max_calls", "n_units"), [(1, 0), (2, 1), (4, 1), (5, 2), (8, 2), (9, 3), (99, 3)])
+def test_a_block_that_serves_all_words_of_a_document_is_not_cut(max_calls: int, n_units: int) -> None:
+    """Blocks of 2, 3 and 4 calls, whose words share them."""
+
+    class Block(OcclusionScore):
+        shares_calls = True
+
+    predictor = RetryingPredictor(MODEL, Retry())
+    score = MeteredScore(Block(predictor, None, Settings()), predictor)
+    assert [*affordable(score, units(), max_calls)] == units()[:n_units]

@@ -100,7 +100,7 @@ function frame() {
       "?",
     ),
     el("dl", { class: "about" }),
-    about.unseen ? el("p", { class: "quiet cut" }, visible(about.unseen)) : null,
+    ...about.not_tested.map((told) => el("p", { class: "quiet cut" }, visible(told))),
     page.live && !page.live.done ? progress() : null,
     page.live?.error ? el("p", { class: "error", role: "alert" }, visible(page.live.error)) : null,
   ];

@@ -220,8 +220,13 @@ function standingText(number) {
   const said = [label.asked < label.documents ? `≈ ${documents} (${within}asked: ${whole(label.asked)})` : documents];
   if (label.robust !== null && label.robust_of) said.push(robustText(label));
   if (typeof regret === "number") said.push(`regret ${percent(Math.max(0, regret), 1)}`);
-  if (isOwn) said.push(label.settled ? "settled" : "not settled");
+  if (isOwn) said.push(howSettled(label));
   return said.join(" · ");
+}
+
+function howSettled({ settled, spent, asked, documents }) {
+  if (settled || !spent) return settled ? "settled" : "not settled";
+  return asked < documents ? "all tested that was drawn, not settled" : "all tested, the noise of measuring remains";
 }
 
 function robustText({ documents, robust, robust_of: tested }) {
