@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from anchorscope import registry
+from anchorscope import predictors, registry
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.kept_answers import LIMIT, KeptAnswers, kept_for
 from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
@@ -16,7 +16,7 @@ from anchorscope.backends.named import named_blocks
 from anchorscope.cli.watch import say
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.files import refuse_foreign
-from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
+from anchorscope.perturbators.choose import choose_perturbator, named_perturbator, reads_device
 from anchorscope.planning.collection import LazyWords
 from anchorscope.planning.draw import draw
 from anchorscope.predictors import load_predictor
@@ -26,7 +26,7 @@ from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.report.page import FILE as REPORT
 from anchorscope.report.page import is_report
 from anchorscope.run import Run, heard_before, refuse_existing
-from anchorscope.settings import Settings, needs_perturbator, preset
+from anchorscope.settings import NO_PERTURBATOR, Settings, needs_perturbator, preset
 from anchorscope.text.read import Documents, read_files
 from anchorscope.types import Perturbator, Predictor
 
@@ -106,6 +106,9 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
         raise InputError("Name the model to explain: --model M.")
     labels = split_names(given["names"]) if "names" in given else None
     options = chosen(given, ("trust", "allow_pickle", "device", "dtype", "compiled", "text_column", "head"))
+    perturbator = given.get("perturbator", NO_PERTURBATOR)
+    if perturbator != NO_PERTURBATOR and reads_device(perturbator) and not predictors.reads_device(given["model"]):
+        options.pop("device", None)  # it is the perturbator's
     options["learn_from"] = share_of(texts, given.get("max_model_calls"))
     options |= chosen(given, ("max_seconds",))
     if "head" not in given:  # the labels of a run are then its two answers, not the model's names
