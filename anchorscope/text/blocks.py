@@ -111,8 +111,8 @@ def _named_by(path: str) -> list[str | Elsewhere]:
         found = found_at(path)
         return [file for one in found for file in ([one] if isinstance(one, Elsewhere) else _named_by(one))]
     if Path(path).is_dir():
-        return sorted(map(str, Path(path).rglob("*.parquet")))
-    return [path] if os.path.lexists(path) else sorted(glob.glob(path))
+        return [*sorted(map(str, Path(path).rglob("*.parquet")))]
+    return [path] if os.path.lexists(path) else [*sorted(glob.glob(path))]
 
 
 def checked_column(files: Sequence[str | Elsewhere], column: str | None) -> str:

@@ -2,6 +2,7 @@
 
     read_files(["a.csv", "b.jsonl.gz"], text_column="review")     .csv .tsv .jsonl .ndjson .parquet .txt
     read_files(["-"])                                             standard input
+    read_files(["s3://bucket/a.parquet"])                         another file system (elsewhere.py)
     read_texts(["a fine film", "a bad one"], ["pos", "neg"])      anything that yields strings
     read_texts([("a cat", "a pet")])                              or pairs of them (pairs.py)
 
