@@ -12,8 +12,8 @@
         └── ModelFailedError    the model raised instead of answering, again and again
             └── SomeFailedError it raised for some of the texts, and answered the others
 
-The command line exits with 2 on an InputError and on a ModelError or StorageError before the first snapshot, with 1 on
-one later in the run.
+The command line exits with 2 on an InputError, and on a ModelError or StorageError before the model has answered about
+the first documents; with 1 on one later in the run.
 """
 
 from __future__ import annotations

@@ -106,6 +106,7 @@ class Run:
         self._predicting = Cost()  # what predicting the documents took, tries that failed included
         self._finished = False
         self.on_predicted: OnPredicted = lambda n, n_documents: None  # called as documents are predicted
+        self.has_predicted = False  # whether the model has answered about documents, in this life or an earlier one
         self.n_drawn = 0  # documents that the model is asked about, once that is known
         self._unseen: dict[str, int] = {}  # what the model does not read
         self._left_out: dict[str, Any] = {}  # what filters of candidates leave out
@@ -379,8 +380,10 @@ class Run:
         """
         known = journal.read_predictions(len(chosen), len(self._predictor.labels)) if journal else None
         start = 0 if known is None else len(known)
+        self.has_predicted = start > 0
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
         for begin, end, rows in predicting.pieces(chosen, start):
+            self.has_predicted = True
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
                 journal.begin({**_told(predicting.spent), "probabilities": self._predictor.has_probabilities})

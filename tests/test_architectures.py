@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from anchorscope import Explainer
-from anchorscope.predictors import load_predictor
+from anchorscope.errors import InputError
+from anchorscope.predictors import as_predictor, load_predictor
 from anchorscope.predictors.huggingface import HuggingFacePredictor
 from anchorscope.testing import checks
 
@@ -63,7 +64,12 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
         "unigram",
         {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 32, "initializer_range": 0.6},
     ),
+    # These read past the mask: FNet has none, and a convolution takes in what stands beside a piece.
+    "fnet": ("unigram", {name: size for name, size in SIZES.items() if name != "num_attention_heads"}),
+    "convbert": ("wordpiece", {**SIZES, "embedding_size": 16, "initializer_range": 0.3}),
 }  # fmt: skip
+
+SEES_PADDING = ("convbert", "fnet")
 
 SPECIAL = {
     "pad_token": "<pad>",
@@ -166,6 +172,42 @@ def test_its_answers_are_those_of_a_loop_by_hand(folder: Path) -> None:
         batched = HuggingFacePredictor.from_folder(folder, batch_size=size)
         assert np.allclose(batched.predict(full), expected, atol=2e-5), size
     assert predictor.labels == ("bad", "fair", "good")
+
+
+def test_a_text_is_answered_alike_alone_and_in_a_batch_of_a_pipeline(folder: Path) -> None:
+    full = [text for text in TEXTS if text]
+    expected = by_hand(folder, full)
+    predictor = as_predictor(transformers.pipeline("text-classification", model=str(folder), device="cpu"))
+    assert np.allclose(predictor.predict(full), expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("architecture", SEES_PADDING)
+def test_gradients_of_a_text_do_not_depend_on_the_texts_beside_it(architecture: str, tmp_path: Path) -> None:
+    predictor = HuggingFacePredictor.from_folder(folder_of(architecture, tmp_path))
+    (_, alone), (_, beside) = (gradients(predictor, some) for some in (TEXTS[:1], TEXTS[:4]))
+    assert np.allclose(alone[0], beside[0][: len(alone[0])], atol=1e-5)
+    assert not beside[0][len(alone[0]) :].any()  # padding has no part in it
+
+
+def gradients(predictor: HuggingFacePredictor, texts: list[str]) -> tuple[Any, Any]:
+    """The probabilities of the first label, and what they owe to each number of the embeddings."""
+    import torch
+
+    given = predictor.differentiable(texts, 1)
+    embeddings = given.embeddings.clone().requires_grad_()
+    answers = given.forward(embeddings, *given.rest)[:, 0]
+    return answers.detach().numpy(), torch.autograd.grad(answers.sum(), embeddings)[0].numpy()
+
+
+def test_a_model_that_cannot_read_a_short_text_is_refused_when_it_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nystromformer divides its pieces into segments, and reads 64 pieces here or none."""
+    sizes = {**SIZES, "num_landmarks": 4, "segment_means_seq_len": LONGEST}
+    monkeypatch.setitem(ARCHITECTURES, "nystromformer", ("wordpiece", sizes))
+    folder = folder_of("nystromformer", tmp_path)
+    with pytest.raises(InputError, match=r"nystromformer fails on a text of five words \(.*name a function that fills"):
+        load_predictor(str(folder))
 
 
 @pytest.mark.parametrize("check", checks("predictor"), ids=lambda check: check.__name__)

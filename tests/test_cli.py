@@ -766,6 +766,18 @@ def test_unexpected_failure_is_one_sentence(run: Command, monkeypatch: pytest.Mo
     )
 
 
+def test_a_card_is_refused_where_nothing_computes_on_it(run: Command) -> None:
+    """A function computes where it was put, and so do words drawn from the documents; a masked-lm would on a card."""
+    for given in ((), ("--perturbator", "corpus", "--preset", "banzhaf"), ("--document", "a great film")):
+        arguments = given if "--document" in given else ("docs.csv", *given)
+        done = run("explain", *arguments, *EXPLAIN[2:], "--device", "cuda:1")
+        refused(done, "--device cuda:1 is for Hugging Face folders, and 'models:good' is none; leave it out")
+    masked = run(*EXPLAIN, "--device", "cuda:1", "--preset", "banzhaf", "--perturbator", "masked-lm:nowhere")
+    assert "There is no device 'cuda:1' here" in masked.err  # it was asked for one
+    assert run(*EXPLAIN, "--device", "cpu", "-q").status == 0
+    assert run(*EXPLAIN, "--dtype", "float32", "-q").status == run(*EXPLAIN, "--compile", "-q").status == 2
+
+
 @pytest.mark.parametrize("option", ["--model", "--out", "--top-k", "--label", "--training", "--preset"])
 def test_two_dashes_are_no_value(option: str) -> None:
     """Python 3.11 hands over an empty list for ``--model=--``."""
@@ -796,7 +808,7 @@ def test_answers_that_are_kept_are_told_though_the_model_then_fails(run: Command
     (workplace / "later.py").write_text(BAD_FROM_THE_SECOND_BATCH)
     bad = ["--model", "later:model", "--labels", "no,yes", "--model-tries", "1", "--out", "run"]
     done = run(*EXPLAIN, *bad)
-    assert done.status == 2
+    assert done.status == 1
     assert (workplace / "run" / "journal.sqlite").exists() == ("--resume goes on" in done.err)
 
 

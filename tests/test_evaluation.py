@@ -428,10 +428,11 @@ def test_the_perturbator_computes_where_it_is_told(command: Path, monkeypatch: p
 
     def watched(spec: str, *, top_n: int, device: str = "cpu") -> object:
         devices.append(device)
-        return named(spec, top_n=top_n)
+        return named("corpus" if spec == "masked-lm:folder" else spec, top_n=top_n)
 
     monkeypatch.setattr(command_line, "named_perturbator", watched)
-    assert asked(command / "run", "--removal", "fill", "--label", "yes", "--device", "cuda:1") == 0
+    masked = ["--perturbator", "masked-lm:folder", "--device", "cuda:1"]
+    assert asked(command / "run", "--removal", "fill", "--label", "yes", *masked) == 0
     assert devices == ["cuda:1"]
 
 

@@ -199,7 +199,10 @@ BAD_ANSWERS = {
         r"a page of HTML instead of JSON: '<html>Welcome.*address",
     ),
     "schema": (saying(200, b'"yes"'), r"answered '\"yes\"'; expected .*choose the --api"),
-    "labels": (saying(200, b'{"good": 1.0, "bad": 0.0}'), r"has the labels good, bad; expected no, yes"),
+    "labels": (
+        saying(200, b'{"good": 1.0, "bad": 0.0}'),
+        r"the labels good, bad; expected no, yes: .*\(--answer\)",
+    ),
     "cut off": (saying(200, b'{"no": 0.2, "y'), r"no JSON, or was cut off: '\{\"no\": 0\.2, \"y'"),
     "missing": (saying(404, b"no such model"), r"There is no model at http://127.*\(404\): 'no such model'"),
     "moved": (saying(302, b"", location="https://elsewhere"), r"\(302\) \(it points to 'https://elsewhere'\)"),
@@ -590,13 +593,16 @@ def test_the_command_line_keeps_no_key(
         assert b"very-secret" not in file.read_bytes()
 
 
+@pytest.mark.parametrize("paid", [100, 30])
 def test_a_run_that_a_server_ends_goes_on_where_it_was(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    paid: int, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The key is taken back after 100 texts: status 1. With it again, --resume ends alike; no answer is paid twice."""
+    """The key is taken back after 100 texts, or while documents are being predicted: status 1.
+
+    With it again, --resume ends alike; no answer is paid twice."""
     monkeypatch.setenv("ANCHORSCOPE_CACHE", str(tmp_path / "kept"))
     answered: list[str] = []
-    limit = [100]
+    limit = [paid]
 
     def respond(body: bytes) -> Answer:
         if len(answered) >= limit[0]:

@@ -314,7 +314,8 @@ class RetryingPredictor:
             if found.text is not None and self._answers(other):
                 raise
         tried = f", tried {attempts} times" if attempts > 1 else ""
-        raise ModelFailedError(f"{str(error).removesuffix('.')}{tried}.") from error.__cause__
+        told = f"{str(error).removesuffix('.')}{tried}; ask the model about this text alone, and mend what fails."
+        raise ModelFailedError(told) from error.__cause__
 
     def _in_halves(self, texts: list[str]) -> NDArray[np.float64]:
         rows = []

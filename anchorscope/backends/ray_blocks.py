@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 from anchorscope.asking.answers import brief
 from anchorscope.backends.ray_session import Session, open_session
 from anchorscope.errors import AnchorscopeError, DocumentsError
-from anchorscope.text.blocks import Blocks, blocks_of, checked_column, parquet_files
+from anchorscope.text.blocks import Blocks, blocks_of, checked_column, n_groups, parquet_files
+from anchorscope.text.elsewhere import Elsewhere
 
 T = TypeVar("T")
 
@@ -41,10 +42,12 @@ def ray_blocks(
 class RayBlocks:
     """Parquet files, read by the workers of a cluster, which see them at the same paths."""
 
-    def __init__(self, session: Session, files: Sequence[str], column: str, limit: int, source: str) -> None:
+    def __init__(
+        self, session: Session, files: Sequence[str | Elsewhere], column: str, limit: int, source: str
+    ) -> None:
         self.source = source
         self._ray = session.ray
-        self._files = [str(Path(file).resolve()) for file in files]
+        self._files = [file if isinstance(file, Elsewhere) else str(Path(file).resolve()) for file in files]
         self._column = column
         self._limit = limit
         with warnings.catch_warnings():
@@ -59,7 +62,6 @@ class RayBlocks:
     def over(self, function: Callable[[list[str]], T]) -> Iterator[T]:
         """What the function answers to each block, as it comes."""
         import ray.data
-        from pyarrow.parquet import ParquetFile
 
         column = self._column
         limit = self._limit
@@ -70,11 +72,7 @@ class RayBlocks:
 
         try:
             # A row group is the least that can be read of a file by itself.
-            groups = [
-                {"file": file, "group": group}
-                for file in self._files
-                for group in range(ParquetFile(file).metadata.num_row_groups)
-            ]
+            groups = [{"file": file, "group": group} for file in self._files for group in range(n_groups(file))]
             data = ray.data.from_items(groups, override_num_blocks=min(len(groups), MOST_BLOCKS))
             for row in data.flat_map(answered).iter_rows():
                 yield loads(row["answer"])

@@ -1,7 +1,8 @@
 """A Ray to work on: one that this process uses already, one that is joined by its address, or one started here.
 
 What was started or joined here is let go at the end; what was there before stays. Ray waits minutes for an address
-where nobody listens, and then ends the process: whether somebody does is asked first.
+where nobody listens, or somebody else, writes lines of its log meanwhile, and then ends the process: whether somebody
+listens who speaks as Ray's head does (gRPC, over HTTP/2) is asked first.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from time import monotonic
 from types import ModuleType
 
 from anchorscope.asking.answers import brief
@@ -19,6 +21,13 @@ AUTO = "auto"
 
 REACHED_WITHIN = 5.0
 """Seconds in which a cluster has to answer."""
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""What a client of HTTP/2 says first: a line of its own, and a frame of settings, which are as usual."""
+
+LENGTH_OF_HEAD = 9
+SETTINGS = 4
+"""Bytes before what is in a frame, and the kind of frame (byte 3) with which a server answers first."""
 
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # Ray would report to its makers
@@ -90,12 +99,36 @@ def _refuse_unreachable(address: str) -> None:
             f"{address!r} is no address of a Ray cluster; expected HOST:PORT of its head, such as 10.0.0.1:6379, or "
             f"{AUTO} on one of its machines."
         )
+    end = monotonic() + REACHED_WITHIN
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN).close()
+        connection = socket.create_connection((host.strip("[]"), int(port)), REACHED_WITHIN)
     except (OSError, OverflowError, UnicodeError) as error:
         raise InputError(
             f"Nobody answers at {address} ({brief(error)}); start a cluster there with: ray start --head --port {port}."
         ) from error
+
+    with connection:
+        # Behind TLS the first word is another one, and Ray finds out by itself.
+        if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true") and not _speaks_http2(connection, end):
+            raise InputError(
+                f"Who answers at {address} is not the head of a Ray cluster; name its address and port, which ray "
+                "start --head told (6379 unless it was given another)."
+            )
+
+
+def _speaks_http2(connection: socket.socket, end: float) -> bool:
+    """Whether the other side answers with a frame of settings before the clock is at ``end``."""
+    head = b""
+    try:
+        connection.sendall(PREFACE)
+        while len(head) < LENGTH_OF_HEAD:
+            connection.settimeout(max(0.001, end - monotonic()))
+            if not (piece := connection.recv(LENGTH_OF_HEAD - len(head))):
+                return False
+            head += piece
+    except OSError:  # it has gone, or says nothing
+        return False
+    return head[3] == SETTINGS
 
 
 def _refused(address: str, error: BaseException) -> str:

@@ -3,7 +3,7 @@
 Data goes to the standard output, everything else to the error output. The exit status is
 
     0    done
-    1    the run failed after its first snapshot
+    1    the run failed after the model had answered about the first documents
     2    bad usage, bad input, or a model that fails on its first batch
     130  interrupted; with --out, go on with --resume
     141  whoever read the output has gone

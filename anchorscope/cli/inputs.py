@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from anchorscope import registry
+from anchorscope import predictors, registry
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.kept_answers import LIMIT, KeptAnswers, kept_for
 from anchorscope.asking.retry import TRIES, Retry, RetryingPredictor
@@ -16,16 +16,16 @@ from anchorscope.backends.named import named_blocks
 from anchorscope.cli.watch import say
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.files import refuse_foreign
-from anchorscope.perturbators.choose import choose_perturbator, named_perturbator
+from anchorscope.perturbators.choose import choose_perturbator, named_perturbator, reads_device
 from anchorscope.planning.collection import LazyWords
 from anchorscope.planning.draw import draw
-from anchorscope.predictors import load_predictor, model_kind
+from anchorscope.predictors import load_predictor
 from anchorscope.predictors.labels import joined_names, share_of, split_names
 from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.report.page import REPORT, is_report
 from anchorscope.run import Run, heard_before, refuse_existing
-from anchorscope.settings import Settings, needs_perturbator, preset, strategy
+from anchorscope.settings import NO_PERTURBATOR, Settings, needs_perturbator, preset, strategy
 from anchorscope.text.read import Documents, read_files
 from anchorscope.types import Perturbator, Predictor
 
@@ -104,11 +104,12 @@ def given_training(given: Mapping[str, Any]) -> list[str] | None:
 
 def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Predictor:
     """The model of --model, tried again where it fails; ``texts`` show the names of labels, if it answers names."""
-
     if "model" not in given:
         raise InputError("Name the model to explain: --model M.")
     labels = split_names(given["names"]) if "names" in given else None
     options = chosen(given, ("trust", "allow_pickle", "device", "dtype", "compiled", "text_column", "head"))
+    if _perturbs_on_device(given) and not predictors.reads_device(given["model"]):
+        options.pop("device", None)  # it is the perturbator's
     options["learn_from"] = share_of(texts, given.get("max_model_calls"))
     options |= chosen(given, ("max_seconds",))
     options["heard"] = heard_before(given.get("out"), "resume" in given, of_head="head" in given)
@@ -121,20 +122,20 @@ def given_predictor(given: Mapping[str, Any], texts: Sequence[str] = ()) -> Pred
     return RetryingPredictor(predictor, retry, **chosen(given, ("batch_size",)), kept=given_cache(given, predictor))
 
 
-WITHOUT_DEVICE = ("http", "module", "onnx", "pickle", "skops")
-"""Kinds of models that compute where they are, or where they were put."""
-
-
 def refuse_idle_device(given: Mapping[str, Any]) -> None:
     """Refuse a device on which nothing of what is given computes."""
     if "device" not in given or "model" not in given:
         return
-    perturbs = str(given.get("perturbator", "")).startswith("masked-lm")
-    if model_kind(given["model"]) in WITHOUT_DEVICE and not perturbs:
+    if not predictors.reads_device(given["model"]) and not _perturbs_on_device(given):
         raise InputError(
             f"--device is for Hugging Face folders and the perturbator masked-lm, and {given['model']!r} is no such "
             "folder; leave it out."
         )
+
+
+def _perturbs_on_device(given: Mapping[str, Any]) -> bool:
+    perturbator = given.get("perturbator", NO_PERTURBATOR)
+    return perturbator != NO_PERTURBATOR and reads_device(perturbator)
 
 
 def reads_tables(predictor: Predictor) -> bool:

@@ -68,7 +68,10 @@ def add_documents(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """What is explained; the group, for what a command has besides."""
     group = parser.add_argument_group("documents")
     group.add_argument(
-        "documents", nargs="*", metavar="DOCS", help=".csv .tsv .jsonl .parquet .txt, also packed; - is standard input"
+        "documents",
+        nargs="*",
+        metavar="DOCS",
+        help=".csv .tsv .jsonl .parquet .txt, also packed, or at s3://… and the like; - is standard input",
     )
     group.add_argument(
         "--format",

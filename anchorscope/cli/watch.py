@@ -14,7 +14,7 @@ from rich.text import Text
 
 from anchorscope import registry
 from anchorscope.asking.budget import Budget
-from anchorscope.errors import InputError, ModelError, StorageError
+from anchorscope.errors import AnchorscopeError, InputError, ModelError, StorageError
 from anchorscope.files import JOURNAL
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.json_lines import JsonLines
@@ -61,7 +61,9 @@ def watch(run: Run, given: Mapping[str, Any], output: TextIO, *, folder: Path | 
         kept = f"What was found so far is kept in {folder}: the same command with --resume goes on."
         if last is None:
             has_begun = folder is not None and (folder / JOURNAL).exists()
-            raise InputError(f"{error} {kept}" if has_begun else str(error)) from error
+            told = f"{error} {kept}" if has_begun else str(error)
+            # What the model has answered may have been paid for: no input was refused that one could have known of.
+            raise (AnchorscopeError(told) if run.has_predicted else InputError(told)) from error
         if folder:
             say(given, kept)
         raise

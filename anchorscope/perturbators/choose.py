@@ -15,6 +15,7 @@ from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
 from anchorscope.errors import InputError
 from anchorscope.files import is_path_of_folder
+from anchorscope.perturbators import PERTURBATORS
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import ENGLISH_SHARE, EmbeddedPerturbator
 from anchorscope.types import Perturbator, Words
@@ -30,6 +31,16 @@ def named_perturbator(spec: str, *, top_n: int, device: str = "cpu") -> Perturba
         name, argument = "masked-lm", spec
     made: Perturbator = registry.resolve("perturbator", name)(argument, top_n=top_n, device=device)
     return made
+
+
+def reads_device(spec: str) -> bool:
+    """Whether the perturbator behind a name computes on a device that can be chosen; another package's may.
+
+    >>> reads_device("corpus"), reads_device("masked-lm:folder")
+    (False, True)
+    """
+    name = spec.partition(":")[0]
+    return name == "masked-lm" or name not in PERTURBATORS
 
 
 def _is_folder(spec: str) -> bool:

@@ -29,6 +29,7 @@ from typing import Any
 
 from anchorscope import registry
 from anchorscope.asking.answers import brief, shortened
+from anchorscope.asking.devices import is_card
 from anchorscope.asking.process import process_as_it_was
 from anchorscope.asking.retry import Retry
 from anchorscope.errors import InputError, ModelFileError
@@ -37,7 +38,7 @@ from anchorscope.predictors.adapt import adapted, current_folder
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.types import HeardLabels, Predictor
 
-__all__ = ["as_predictor", "load_predictor", "model_kind"]
+__all__ = ["as_predictor", "load_predictor", "reads_device"]
 
 PREDICTORS = MappingProxyType(
     {
@@ -122,6 +123,16 @@ def load_predictor(spec: str, **given: Any) -> Predictor:
     return predictor
 
 
+def reads_device(spec: str) -> bool:
+    """Whether a model of the command line computes on a device that can be chosen; one of another package's kind may.
+
+    >>> reads_device("my_models:classifier")
+    False
+    """
+    kind, _ = _kind_and_argument(spec)
+    return kind == "huggingface" or kind not in PREDICTORS
+
+
 def _refuse_useless(spec: str, kind: str, options: ModelOptions) -> None:
     """Refuse options that this kind of model has no use for."""
     if options.trust and kind != "skops":
@@ -131,15 +142,11 @@ def _refuse_useless(spec: str, kind: str, options: ModelOptions) -> None:
     if (options.dtype or options.compiled) and kind != "huggingface":
         option = "--dtype" if options.dtype else "--compile"
         raise InputError(f"{option} is for Hugging Face folders, and {spec!r} is none; leave it out.")
-
-
-def model_kind(spec: str) -> str:
-    """The kind of a model, by its name on the command line.
-
-    >>> model_kind("reviews.skops"), model_kind("my_models:classifier")
-    ('skops', 'module')
-    """
-    return _kind_and_argument(spec)[0]
+    if is_card(options.device) and not reads_device(spec):
+        raise InputError(
+            f"--device {options.device} is for Hugging Face folders, and {spec!r} is none; leave it out, or put the "
+            "model there yourself and name a function (module:function)."
+        )
 
 
 def _kind_and_argument(spec: str) -> tuple[str, str]:

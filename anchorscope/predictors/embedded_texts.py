@@ -15,9 +15,13 @@ from anchorscope.types import Differentiable
 
 
 def embedded_texts(
-    model: Any, tokenizer: Any, truncation: Mapping[str, Any], texts: Sequence[str], device: str
+    model: Any, tokenizer: Any, truncation: Mapping[str, Any], texts: Sequence[str], device: str, *, pads: bool = True
 ) -> Differentiable:
-    """What gradients of the model's probabilities by the pieces of some texts are taken of."""
+    """What gradients of the model's probabilities by the pieces of some texts are taken of.
+
+    Texts of different lengths are padded here; a model that is to see none (``pads`` is False) reads each length by
+    itself.
+    """
     import torch
 
     if not tokenizer.is_fast:
@@ -31,8 +35,12 @@ def embedded_texts(
         return_tensors="pt",
         return_offsets_mapping=True,
         return_special_tokens_mask=True,
+        return_attention_mask=True,
         **truncation,
     )
+    is_read = encoded["attention_mask"].to(device)
+    if "attention_mask" not in tokenizer.model_input_names:
+        del encoded["attention_mask"]
     spans = encoded.pop("offset_mapping").tolist()
     special = encoded.pop("special_tokens_mask").bool()
     pieces = encoded.pop("input_ids")
@@ -43,10 +51,25 @@ def embedded_texts(
         embeddings, baselines = (embed(ids.to(device)) for ids in (pieces, nothing))
 
     def forward(embeddings: Any, *rows: Any) -> Any:
-        answers = model(inputs_embeds=embeddings, **dict(zip(rest, rows)))
-        return answers.logits.double().softmax(dim=-1)
+        inputs = {"inputs_embeds": embeddings, **dict(zip(rest, rows))}
+        logits = model(**inputs).logits if pads else _logits_unpadded(model, inputs, rows[-1])
+        return logits.double().softmax(dim=-1)
 
-    return Differentiable(forward, embeddings, baselines, tuple(rest.values()), spans)
+    rows = (*rest.values(), *(() if pads else (is_read,)))
+    return Differentiable(forward, embeddings, baselines, rows, spans)
+
+
+def _logits_unpadded(model: Any, inputs: Mapping[str, Any], is_read: Any) -> Any:
+    """The logits of some texts, those of equal length together; ``is_read`` (texts, pieces) is 0 for padding."""
+    import torch
+
+    lengths = is_read.sum(dim=1)
+    groups = [(lengths == length).nonzero()[:, 0] for length in lengths.unique()]
+    logits = []
+    for group in groups:
+        there = is_read[group[0]].bool()  # padding is on the same side of all
+        logits.append(model(**{name: tensor[group][:, there] for name, tensor in inputs.items()}).logits)
+    return torch.cat(logits)[torch.cat(groups).argsort()]
 
 
 def _blank(tokenizer: Any) -> int:

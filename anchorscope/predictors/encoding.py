@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.predictors.padding import of_equal_length
 from anchorscope.text.cut import ranges
 from anchorscope.text.pairs import SEPARATOR, is_pair, sides
 from anchorscope.types import Spelled
@@ -65,6 +66,16 @@ def encoder(
         if direct.agrees_with(usual):
             return direct
     return usual
+
+
+def unpadded_batches(encode: Usual | Direct, texts: Sequence[str], size: int) -> Iterator[Batch]:
+    """Texts of equal length together, each as the tokenizer gives it alone."""
+    import torch
+
+    alone = [encode([well_formed(text)]) for text in texts]
+    for batch in of_equal_length([inputs["input_ids"].shape[1] for inputs in alone], size):
+        some = [alone[number] for number in batch.tolist()]
+        yield batch, {name: torch.cat([inputs[name] for inputs in some]) for name in some[0]}
 
 
 def batches(encode: Usual | Direct, texts: Sequence[str], size: int) -> Iterator[Batch]:

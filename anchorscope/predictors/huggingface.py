@@ -7,7 +7,8 @@ Texts are sorted by length, so that a batch holds little padding, and cut at the
 the softmax of the logits is taken in double precision. Padding reaches the last digits: one text can differ in the
 sixth digit between two batches. On a GPU the model computes in bfloat16, which reaches the third digit, unless another
 type is asked for; the next batch is made while the card works on this one. ``compiled`` puts it through torch.compile,
-once for texts of all lengths.
+once for texts of all lengths. A model whose answer depends on the padding beside a text (``padding.py``) is asked about
+texts of equal length together, which have none.
 
 A folder is read without a network and without running code of its own: configuration, tokenizer and safetensors.
 Weights in pytorch_model.bin are pickles, and are refused. So is what transformers would make up with no more than a
@@ -20,6 +21,7 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +34,12 @@ from anchorscope.asking.model_folder import load
 from anchorscope.asking.optional import needed
 from anchorscope.errors import LONGEST_LISTED, InputError, ModelFileError, clipped
 from anchorscope.predictors.embedded_texts import embedded_texts
-from anchorscope.predictors.encoding import Batch, Reach, batches, encoder, well_formed
+from anchorscope.predictors.encoding import Batch, Direct, Reach, Usual, batches, encoder, unpadded_batches, well_formed
 from anchorscope.predictors.fingerprints import of_folder, of_transformer
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.options import ModelOptions
+from anchorscope.predictors.padding import LONG, SHORT, depends_on_padding
 from anchorscope.text.pairs import is_pair, sides
 from anchorscope.types import Differentiable, Spelled
 
@@ -101,6 +104,7 @@ class HuggingFacePredictor:
         self.fingerprint = self._fingerprint_of(of_folder(folder) if folder else of_transformer(model, tokenizer))
         wanted = batch_size or (CARD_BATCH_SIZE if is_card(device) else BATCH_SIZE)
         self.batch_size = _batch_size(tokenizer, wanted)
+        self._sees_padding: bool | None = None  # until the model was asked
         self._make_ready(model, tokenizer)
 
     @classmethod
@@ -159,11 +163,12 @@ class HuggingFacePredictor:
 
     def differentiable(self, texts: Sequence[str], passes: int) -> Differentiable:
         """What gradients of the probabilities by the pieces of some texts are taken of."""
-        return embedded_texts(self.model, self._reach.tokenizer, self._reach.truncation, texts, self.device)
+        pads = not self._sees_padding
+        return embedded_texts(self.model, self._reach.tokenizer, self._reach.truncation, texts, self.device, pads=pads)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[Batch]:
         """The inputs of all texts; for a card, the next ones are cut while it works."""
-        made = batches(self.encode, texts, self.batch_size)
+        made = (unpadded_batches if self._sees_padding else batches)(self.encode, texts, self.batch_size)
         if not is_card(self.device) or isinstance(texts, Spelled):
             yield from made
             return
@@ -180,9 +185,11 @@ class HuggingFacePredictor:
     def _make_ready(self, model: Any, tokenizer: Any) -> None:
         """The model on its device, what makes its inputs from texts, and how far it reads them."""
         truncation = _truncation(model, tokenizer)
-        self.model = to_device(model, self.device, self.dtype)
         accepted = inspect.signature(model.forward).parameters
         self.encode = encoder(tokenizer, truncation, pinned=is_card(self.device), accepted=accepted)
+        if self._sees_padding is None:  # and before it is cast to a shorter type, in which nothing can be told apart
+            self._sees_padding = self.batch_size > 1 and _sees_padding(model.eval(), self.encode, self.name)
+        self.model = to_device(model, self.device, self.dtype)
         self._reach = Reach(tokenizer, truncation)
         self._compile()
 
@@ -243,6 +250,9 @@ class PipelinePredictor:
         self._head = chosen_head(names, head, self.name) if head is not None or several else None
         self.labels = self._head.labels if self._head else names
         self.fingerprint = fingerprint or of_transformer(pipeline.model, pipeline.tokenizer)
+        self._batch_size = _batch_size(pipeline.tokenizer, BATCH_SIZE)
+        if self._batch_size > 1 and not self._takes_batches():
+            self._batch_size = 1
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
@@ -253,15 +263,24 @@ class PipelinePredictor:
         return self._reach(texts)
 
     def _rows(self, texts: list[str]) -> Any:
+        rows = self._scores(texts, self._batch_size)
+        return rows if self._head is None else self._head.rows(rows)
+
+    def _scores(self, texts: Sequence[str], batch_size: int) -> list[list[float]]:
         answers = self.pipeline(
-            [_for_pipeline(well_formed(text)) for text in texts],
-            top_k=None,
-            batch_size=_batch_size(self.pipeline.tokenizer, BATCH_SIZE),
-            **self.settings,
+            [_for_pipeline(well_formed(text)) for text in texts], top_k=None, batch_size=batch_size, **self.settings
         )
         named = [{score["label"]: score["score"] for score in answer} for answer in answers]
-        rows = [[row[label] for label in self.columns] for row in named]
-        return rows if self._head is None else self._head.rows(rows)
+        return [[row[label] for label in self.columns] for row in named]
+
+    def _takes_batches(self) -> bool:
+        """Whether it answers about a text the same beside a longer one as alone; one that fails says so when used."""
+        try:
+            *padded, _ = self._scores([*SHORT, LONG], self._batch_size)
+            alone = [self._scores([text], 1)[0] for text in SHORT]
+        except Exception:
+            return False
+        return not depends_on_padding(alone, padded, _rounding(self.pipeline.model))
 
 
 def _for_pipeline(text: str) -> Any:
@@ -331,6 +350,34 @@ def _truncation(model: Any, tokenizer: Any) -> dict[str, Any]:
             f"{least}; set model_max_length (in tokenizer_config.json) to what the model reads."
         )
     return {"truncation": True, "max_length": int(limit)} if limit < 10**9 else {}
+
+
+def _sees_padding(model: Any, encode: Usual | Direct, name: str) -> bool:
+    """Whether the model, where it lies, answers about a text otherwise beside a longer one than alone."""
+    device = next(model.parameters()).device
+
+    def logits(*texts: str) -> Any:
+        with _package("torch").inference_mode():
+            inputs = {key: tensor.to(device) for key, tensor in encode(texts).items()}
+            return model(**inputs).logits.float().cpu().numpy()
+
+    alone = {}
+    try:
+        padded = logits(*SHORT, LONG)
+        for number, text in enumerate(SHORT):
+            with suppress(Exception) if text != SHORT[-1] else nullcontext():  # Funnel reads no text of one word
+                alone[number] = logits(text)[0]
+    except Exception as error:
+        raise InputError(
+            f"{name} fails on a text of five words ({brief(error)}); where it reads texts of some lengths only, "
+            "name a function that fills them up (module:function)."
+        ) from error
+    return depends_on_padding([*alone.values()], padded[[*alone]], _rounding(model))
+
+
+def _rounding(model: Any) -> float:
+    """The smallest step of the numbers in which a model computes."""
+    return float(_package("torch").finfo(next(model.parameters()).dtype).eps)
 
 
 def _batch_size(tokenizer: Any, wanted: int) -> int:

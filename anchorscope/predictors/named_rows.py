@@ -69,7 +69,8 @@ def _in_order(row: Mapping[str, Any] | None, text: str, labels: Sequence[str]) -
     if {*row} != {*labels}:
         raise ModelError(
             f"The model's row for {shortened(text)} has the labels {listed(row) or '(none)'}; "
-            f"expected {listed(labels)}: a probability for each of them, and no other.",
+            f"expected {listed(labels)}: a probability for each of them, and no other; give the labels that it answers "
+            "(--labels) or, behind HTTP, say where they lie in its answer (--answer).",
             text=text,
         )
     return [row[label] for label in labels]

@@ -2,6 +2,7 @@
 
     read_files(["a.csv", "b.jsonl.gz"], text_column="review")     .csv .tsv .jsonl .ndjson .parquet .txt
     read_files(["-"])                                             standard input
+    read_files(["s3://bucket/a.parquet"])                         another file system (elsewhere.py)
     read_texts(["a fine film", "a bad one"], ["pos", "neg"])      anything that yields strings
     read_texts([("a cat", "a pet")])                              or pairs of them (pairs.py)
 
@@ -32,6 +33,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
+from anchorscope.text.elsewhere import Elsewhere, is_uri, one_file
 from anchorscope.text.formats import FORMATS, Columns, Reading, Rows, check_encoding, format_of
 from anchorscope.text.pairs import paired
 from anchorscope.text.rule import has_words
@@ -217,15 +219,22 @@ class _File:
     format: str = ""
     packing: str = ""
     is_input: bool = False
+    elsewhere: Elsewhere | None = None
 
     @classmethod
     def find(cls, source: str, format: str | None) -> _File:
         chosen = f".{format}" if format else ""
         if source == "-":
             return cls("standard input", chosen, is_input=True)
-        with _reading(source):
-            Path(source).stat()
-        if Path(source).is_dir():
+        elsewhere = None
+        if is_uri(source):
+            file = one_file(source)
+            source = str(file)
+            elsewhere = file if isinstance(file, Elsewhere) else None
+        if elsewhere is None:
+            with _reading(source):
+                Path(source).stat()
+        if elsewhere is None and Path(source).is_dir():
             raise DocumentsError(f"{source} is a folder; name the files in it, for instance {source}/*.csv.")
         *_, before_last, last = ["", "", *(suffix.lower() for suffix in Path(source).suffixes)]
         packing, extension = (last, before_last) if last in PACKINGS else ("", last)
@@ -234,7 +243,7 @@ class _File:
                 f"{source} is of no known kind: known are {' '.join(FORMATS)}, "
                 f"each also compressed ({' '.join(PACKINGS)}); rename it, or say with --format what it is."
             )
-        return cls(source, chosen or extension, packing)
+        return cls(source, chosen or extension, packing, elsewhere=elsewhere)
 
     def rows(self, columns: Columns, encoding: str, max_unpacked: int, remarks: list[str]) -> Rows:
         with _reading(self.source), self._open() as packed:
@@ -258,6 +267,8 @@ class _File:
                 yield text if isinstance(text, str) else "", label
 
     def _open(self) -> io.BufferedReader:
+        if self.elsewhere is not None:
+            return io.BufferedReader(self.elsewhere.open())
         if not self.is_input:
             return open(self.source, "rb")
         try:

@@ -247,7 +247,7 @@ class TestTheTextAtFault:
     def test_a_model_that_fails_on_all_names_none(self) -> None:
         """Three calls of 100 texts, three of 50, two of 25; then it is asked about fewer, without a wait."""
         asked, waits = retrying(model := failing(10**6, ConnectionError("away")))
-        with pytest.raises(ModelFailedError, match=r"batch of 25 texts: ConnectionError: away.*tried 8 times") as found:
+        with pytest.raises(ModelFailedError, match=r"of 25 texts: ConnectionError: away.*tried 8 times; ask") as found:
             asked.predict(TEXTS)
         assert model.calls[:9] == [100, 100, 100, 50, 50, 50, 25, 25, 12] and len(waits) == 7
         assert found.value.text is None

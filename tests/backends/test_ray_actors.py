@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 from threading import Thread
-from time import sleep
+from time import monotonic, sleep
 from types import ModuleType
 from typing import Any
 
@@ -19,8 +20,16 @@ from runs import explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.retry import Retry, RetryingPredictor
-from anchorscope.backends.ray_actors import RayActors, _Losses, _places, ray_backend
-from anchorscope.backends.ray_session import open_session
+from anchorscope.backends.ray_actors import (
+    RayActors,
+    _ended_often,
+    _Losses,
+    _not_started,
+    _places,
+    _reason,
+    ray_backend,
+)
+from anchorscope.backends.ray_session import _refuse_unreachable, open_session
 from anchorscope.backends.shares import Share
 from anchorscope.errors import AnchorscopeError, InputError, MissingPackageError, ModelError
 from anchorscope.local_scores.metered import MeteredScore
@@ -190,6 +199,44 @@ def test_a_cluster_that_is_not_there(address: str, told: str, monkeypatch: pytes
     monkeypatch.setattr("ray.is_initialized", lambda: False)
     with pytest.raises(InputError, match=told):
         finish(make_run(backend=f"ray:{address}"))
+
+
+@pytest.mark.parametrize("says", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"], ids=["nothing", "closes", "http"])
+def test_a_server_that_is_no_cluster(
+    says: bytes | None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It accepts connections, and says nothing, hangs up, or speaks HTTP/1: Ray itself would wait for minutes."""
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setattr("anchorscope.backends.ray_session.REACHED_WITHIN", 1.0)
+    held = []
+
+    def serve() -> None:
+        held.append(listener.accept()[0])
+        if says is not None:
+            held[0].recv(1 << 10)
+            held[0].sendall(says)
+            held[0].close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        Thread(target=serve, daemon=True).start()
+        begun = monotonic()
+        with pytest.raises(InputError, match=r"Who answers at 127.0.0.1:\d+ is not the head of a Ray cluster; name"):
+            open_session(f"127.0.0.1:{listener.getsockname()[1]}", None)
+        assert monotonic() - begun < 4
+    assert capfd.readouterr().err == ""
+    held[0].close()
+
+
+def test_a_head_of_a_cluster_is_taken_for_one(local_ray: ModuleType) -> None:
+    address = local_ray.get_runtime_context().gcs_address
+    _refuse_unreachable(address)
+
+
+def test_a_replica_that_ran_out_of_memory_is_told_so(local_ray: ModuleType) -> None:
+    """Ray's own kind of error: its message, of many lines, is not quoted."""
+    told = _reason(local_ray.exceptions.OutOfMemoryError("Task was killed due to the node running low on memory.\n…"))
+    assert told == "the memory of its node ran out"
+    assert "with more memory" in _not_started(told) and "fewer --workers" in _ended_often(told)
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

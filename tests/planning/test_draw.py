@@ -77,7 +77,7 @@ def test_blocks_may_come_in_any_order(folder: Path) -> None:
 
 
 def test_on_ray_it_is_the_same(folder: Path, local_ray: ModuleType) -> None:
-    with named_blocks("ray", [folder / "*.parquet"], None, 2) as blocks:
+    with named_blocks("ray", [f"{folder.as_uri()}/*.parquet"], None, 2) as blocks:
         there = draw(blocks, 50, SETTINGS)
     here = draw(ParquetBlocks([folder]), 50, SETTINGS)
     assert without_source(there) == without_source(here)
