@@ -70,6 +70,13 @@ VALUES = (
 )
 VALUES += ('{"a": NaN}', "null", "constructor", "=cmd|' /C calc'!A0")
 
+JSON_VALUES = (*(value for value in VALUES if not isinstance(value, bytes)), [], {}, [[]], -1_000_000_000, 0.5, 10**30)
+JSON_VALUES += ("x", "\ud800", {"a": []})
+"""What may stand in a cell that holds JSON, in the place of something else."""
+
+JSON_CELLS = (("meta", "value"), ("rounds", "cost"), ("moments", "moment"))
+"""The cells of a journal that hold JSON: table and column."""
+
 MAGIC = bytes.fromhex("d9d505f920a163d7")
 SECTOR = 512
 LOCK_BYTE = 0x40000000
@@ -246,6 +253,36 @@ def changed_cells(plant: Plant) -> None:
                 db.execute(f"UPDATE {table} SET {column} = ?{where}", (plant.chances.choice(VALUES),))
 
 
+def changed_json(plant: Plant, table: str, column: str) -> None:
+    """Inside the JSON of one cell of a table, or of all, a value in the place of another; or one more, or one less."""
+    with plant.database() as db:
+        rows = db.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+        chosen = rows if plant.chances.random() < 0.3 else [plant.chances.choice(rows)]
+        new = plant.chances.choice(JSON_VALUES)
+        place = plant.chances.random()
+        for number, cell in chosen:
+            changed = json.dumps(_with_another(json.loads(cell), new, place))
+            db.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (changed, number))
+
+
+def changed_sources(plant: Plant) -> None:
+    """The same inside what the folder says its documents and its model were."""
+    with plant.database() as db:
+        said = json.loads(db.execute("SELECT value FROM meta WHERE key = 'sources'").fetchone()[0])
+        changed = _with_another(said, plant.chances.choice(JSON_VALUES), plant.chances.random())
+        db.execute("UPDATE meta SET value = ? WHERE key = 'sources'", (json.dumps(changed),))
+
+
+def below_zero(plant: Plant) -> None:
+    """Every round took so much less than nothing that no budget would ever be spent."""
+    with plant.database() as db:
+        for number, cell in db.execute("SELECT number, cost FROM rounds").fetchall():
+            cost = json.loads(cell)
+            field = plant.chances.choice([*cost])
+            changed = json.dumps({**cost, field: -1_000_000_000})
+            db.execute("UPDATE rounds SET cost = ? WHERE number = ?", (changed, number))
+
+
 def commanding_cost(plant: Plant) -> None:
     """The cost of every round names something that a terminal takes for a command."""
     with plant.database() as db:
@@ -295,21 +332,32 @@ def many_labels(plant: Plant) -> None:
         db.execute("COMMIT")
 
 
-def changed_result(plant: Plant) -> None:
-    """A value of result.json in the place of another, or a list without end."""
-    path = plant.folder / RESULT
-    values = json.loads(path.read_bytes())
-    places: list[tuple[Any, Any]] = []
+def _with_another(values: Any, new: Any, place: float) -> Any:
+    """The values with one of them, at some place between 0 and 1 of all, in the place of another; what holds no
+    values is that one itself.
 
-    def walk(node: Any) -> None:
+    >>> _with_another({"a": [1, 2]}, "new", 0.5)
+    {'a': ['new', 2]}
+    """
+    places: list[tuple[Any, Any]] = []
+    left = [values]
+    for node in left:  # grows meanwhile
         pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
         for key, inner in pairs:
             places.append((node, key))
-            walk(inner)
+            left.append(inner)
+    if not places:
+        return new
+    node, key = places[int(place * len(places))]
+    node[key] = new
+    return values
 
-    walk(values)
-    node, key = plant.chances.choice(places)
-    node[key] = plant.chances.choice([value for value in VALUES if not isinstance(value, bytes)])
+
+def changed_result(plant: Plant) -> None:
+    """A value of result.json in the place of another, or a list without end."""
+    path = plant.folder / RESULT
+    new = plant.chances.choice(JSON_VALUES)
+    values = _with_another(json.loads(path.read_bytes()), new, plant.chances.random())
     nested = plant.chances.random() < 0.2
     path.write_text("[" * 100_000 if nested else json.dumps(values), encoding="utf-8")
 
@@ -405,6 +453,11 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "bytes of the result": partial(changed_bytes, name=RESULT),
     "cells": changed_cells,
     **{f"{key} is no count": partial(miscounted, key=key) for key in (*COUNTED, "documents")},
+    **{
+        f"values in {table}.{column}": partial(changed_json, table=table, column=column) for table, column in JSON_CELLS
+    },
+    "values in the sources": changed_sources,
+    "costs below zero": below_zero,
     "moments of another kind": odd_moments,
     "a number of the result": odd_number,
     "a setting of the result": odd_setting,
@@ -430,5 +483,7 @@ OFTEN = (
     "moments of another kind",
     "another version",
     "sources of another kind",
+    *(f"values in {table}.{column}" for table, column in JSON_CELLS),
+    "values in the sources",
 )
 """Kinds in which chance has a say: they are tried again and again."""

@@ -193,6 +193,28 @@ def test_a_count_that_is_none_is_refused(
     assert capsys.readouterr().err.count("no run has written") == 2
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"seconds": "x"}, {"seconds": True}, {"seconds": -0.5}, {"samples": []}, {"predictor_texts": 1e308}),
+        *({"predictor_texts": -1_000_000_000}, {"kept_answers": 10**30}, {"tests": 2.0}, {"more": 1}),
+    ],
+    ids=str,
+)
+def test_a_cost_that_no_round_has_is_refused(
+    change: dict[str, object], plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Believed, a round that took minus a billion texts would let a budget never end."""
+    with plant.database() as db:
+        for number, cost in db.execute("SELECT number, cost FROM rounds").fetchall():
+            changed = json.dumps({**json.loads(cost), **change})
+            db.execute("UPDATE rounds SET cost = ? WHERE number = ?", (changed, number))
+    assert asked(plant, scratch, "report", "RUN") == 2
+    (plant.folder / "result.json").unlink()
+    assert asked(plant, scratch, *COMMANDS["resume"]) == 2
+    assert capsys.readouterr().err.count("no run has written") == 2
+
+
 @pytest.mark.parametrize("moment", ["5", "{}", '{"labels": {"no": {"terms": [5]}}}'])
 def test_a_moment_that_is_none_is_refused(
     moment: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
