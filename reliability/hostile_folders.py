@@ -243,7 +243,7 @@ def try_folder(scratch: Path, number: int, kind: str, seed: int) -> dict[str, An
         outside = _contents(plant.outside)
         status, found = _run(plant, placed(command, plant.folder, scratch))
         statuses.append(status)
-        findings += [f"{name}: {finding}" for finding in (*found, *_changed(plant, outside))]
+        findings += [f"{name}: {finding}" for finding in (*found, *_changed(plant, outside), *_lost(plant))]
         shutil.rmtree(here)
     return {
         **{"folder": number, "kind": kind, "commands": len(statuses), "refused": sum(map(bool, statuses))},
@@ -299,6 +299,14 @@ def _changed(plant: Plant, before: Mapping[str, bytes]) -> list[str]:
     """What has become of what must not be touched."""
     found = _contents(plant.outside)
     return [] if found == before else [f"outside there is now {sorted(found)}, and it has changed"]
+
+
+def _lost(plant: Plant) -> list[str]:
+    """The files of somebody else in the folder that a command has changed."""
+    found = {name: (plant.folder / name).read_bytes() for name in plant.theirs if (plant.folder / name).is_file()}
+    return [
+        f"{name} was somebody else's, and has changed" for name in plant.theirs if found.get(name) != plant.theirs[name]
+    ]
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

@@ -16,7 +16,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,18 @@ RESULT = "result.json"
 REPORT = "report.html"
 EVALUATION = "evaluation.json"
 NAMES = (FILE, LOG, INDEX, ROLLBACK, LOCK, RESULT, REPORT, EVALUATION)
+OURS = (LOCK, RESULT, REPORT, EVALUATION)
+"""Those that a run, a report and an evaluation replace; the others are SQLite's."""
+
+ALMOST_OURS = {
+    "a schema of their own": '{\n  "schema": "http://example.org/mine",\n  "precious": 1\n}\n',
+    "labels of their own": '{\n  "schema": 2,\n  "labels": {\n    "cat": {\n      "colour": "red"\n    }\n  }\n}\n',
+    "nothing after the schema": '{\n  "schema": 2',
+    "a page that quotes ours": '<!doctype html>\n<!-- unlike <meta name="generator" content="anchorscope"> -->\n',
+    "a page of our generator": '<!doctype html>\n<meta name="generator" content="anchorscope">\n<p>My own.</p>\n',
+}
+"""What begins as files of ours do, and is none: what it is, and its text."""
+
 DRAFTS = tuple(f"{name}.part" for name in (RESULT, REPORT, EVALUATION))
 """Names under which drafts were once written."""
 
@@ -89,6 +101,8 @@ class Plant:
     folder: Path
     outside: Path
     chances: random.Random
+    theirs: dict[str, bytes] = field(default_factory=dict)
+    """Files of somebody else under names of ours, which no command may change: what is in them, by name."""
 
     @property
     def victim(self) -> Path:
@@ -153,6 +167,14 @@ def holes(plant: Plant, name: str, size: int = 2 << 40) -> None:
 def foreign(plant: Plant, name: str) -> None:
     """A file of somebody else under the name of ours."""
     (plant.folder / name).write_text("a letter", encoding="utf-8")
+    if name in OURS:
+        plant.theirs[name] = b"a letter"
+
+
+def almost_ours(plant: Plant, name: str, content: str) -> None:
+    """The same, and it begins as a file of ours does, or quotes one."""
+    (plant.folder / name).write_text(content, encoding="utf-8")
+    plant.theirs[name] = content.encode()
 
 
 # --- what SQLite would do ---
@@ -437,6 +459,11 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     **{
         f"{name} is somebody's": partial(foreign, name=name)
         for name in (LOG, INDEX, ROLLBACK, LOCK, RESULT, REPORT, EVALUATION)
+    },
+    **{
+        f"{name} is {what}": partial(almost_ours, name=name, content=content)
+        for name in (RESULT, REPORT, EVALUATION)
+        for what, content in ALMOST_OURS.items()
     },
     **{f"{name} has two terabytes": partial(holes, name=name) for name in (FILE, LOG, RESULT, REPORT)},
     "a log of three gigabytes of holes": partial(holes, name=LOG, size=3 << 30),

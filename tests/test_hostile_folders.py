@@ -123,6 +123,24 @@ def test_a_file_of_somebody_else_is_not_overwritten(
     assert (plant.folder / name).read_text() == "a letter"
 
 
+@pytest.mark.parametrize("content", planted.ALMOST_OURS.values(), ids=planted.ALMOST_OURS)
+@pytest.mark.parametrize(
+    "name, command", [("result.json", "resume"), (EVALUATION, "evaluate, all named"), ("report.html", "report")]
+)
+def test_a_file_that_begins_as_ours_is_not_overwritten(
+    name: str, command: str, content: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planted.almost_ours(plant, name, content)
+    assert asked(plant, scratch, *COMMANDS[command]) == 2
+    assert not capsys.readouterr().out and (plant.folder / name).read_text() == content
+
+
+@pytest.mark.parametrize("command", ["evaluate, all named", "report"])
+def test_what_a_command_wrote_it_writes_again(command: str, plant: Plant, scratch: Path) -> None:
+    with redirect_stdout(io.StringIO()):
+        assert [asked(plant, scratch, *COMMANDS[command]) for _ in range(2)] == [0, 0]
+
+
 @pytest.mark.parametrize("name", ["result.json", "report.html", "journal.lock", "lock"])
 def test_a_new_run_overwrites_and_removes_no_file_of_somebody_else(name: str, plant: Plant, scratch: Path) -> None:
     """Refused; a file of a name that is not ours is left where it is."""
