@@ -57,6 +57,17 @@ def read_regular(path: Path, *, at_most: int = GIGABYTE, first: int | None = Non
         return file.read(size if first is None else min(size, first))  # room for all that is asked for is made at once
 
 
+def n_bytes_of_data(path: Path, *, at_most: int) -> int:
+    """How many bytes of a regular file are no holes, counted until there are enough; 0 if there is no file."""
+    found = 0
+    with suppress(FileNotFoundError), open(_opened(path), "rb") as file:
+        for begin, end in _stretches(file.fileno(), os.fstat(file.fileno()).st_size):
+            found += end - begin
+            if found >= at_most:
+                break
+    return found
+
+
 def copy_regular(path: Path, target: Path, *, at_most: int) -> None:
     """Copy a regular file to one that is new; a larger one is refused, and so is one that does not fit there.
 

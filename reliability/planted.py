@@ -343,15 +343,37 @@ def odd_setting(plant: Plant) -> None:
     path.write_text(json.dumps(values, indent=2), encoding="utf-8")
 
 
-def many_labels(plant: Plant) -> None:
+def many_labels(plant: Plant, n_labels: int = 1_500, n_terms: int = 60_000) -> None:
     """A small file that asks for a large table."""
     with plant.database() as db:
-        n_terms = db.execute("SELECT max(number) FROM terms").fetchone()[0]
+        n_now = db.execute("SELECT max(number) FROM terms").fetchone()[0]
         db.execute("BEGIN")
-        db.executemany("INSERT INTO labels VALUES (?, ?)", ((i, str(i)) for i in range(2, 1500)))
-        rows = ((i, str(i), str(i)) for i in range(n_terms + 1, 60_000))
+        db.executemany("INSERT INTO labels VALUES (?, ?)", ((i, str(i)) for i in range(2, n_labels)))
+        rows = ((i, str(i), "") for i in range(n_now + 1, n_terms))
         db.executemany("INSERT INTO terms VALUES (?, ?, ?, 0, 0)", rows)
         db.execute("COMMIT")
+
+
+def many_labels_in_holes(plant: Plant) -> None:
+    """The same in a file that is larger than what is in it: the pages that its header counts are holes."""
+    many_labels(plant, n_labels=1_000)
+    size = 64 << 20
+    with open(plant.folder / FILE, "r+b") as file:
+        file.truncate(size)
+        page_size = int.from_bytes(file.read(18)[16:], "big")
+        file.seek(28)
+        file.write((size // page_size).to_bytes(4, "big"))
+
+
+def many_labels_in_free_pages(plant: Plant) -> None:
+    """The same in a file whose pages are free ones, of rows that were removed."""
+    many_labels(plant, n_labels=1_000)
+    with plant.database() as db:
+        for change in (
+            "INSERT INTO texts VALUES (1000, zeroblob(64000000))",
+            "DELETE FROM texts WHERE document = 1000",
+        ):
+            db.execute(change)
 
 
 def _with_another(values: Any, new: Any, place: float) -> Any:
@@ -491,6 +513,9 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "a cost with commands to a terminal": commanding_cost,
     "values of the result": changed_result,
     "many labels and terms": many_labels,
+    "many labels and terms in a megabyte": partial(many_labels, n_labels=140),
+    "many labels and terms in holes": many_labels_in_holes,
+    "many labels and terms in free pages": many_labels_in_free_pages,
     "a pickle as model": partial(pickled_model, permissions={"allow_pickle": "yes", "trust": "os.system", "yes": "1"}),
     "a pickle as model, allowed": partial(pickled_model, permissions={"allow_pickle": True, "trust": [], "yes": True}),
     "a shell as model": shell_model,
