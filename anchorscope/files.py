@@ -57,6 +57,17 @@ def read_regular(path: Path, *, at_most: int = GIGABYTE, first: int | None = Non
         return file.read(size if first is None else min(size, first))  # room for all that is asked for is made at once
 
 
+def n_bytes_of_data(path: Path, *, at_most: int) -> int:
+    """How many bytes of a regular file are no holes, counted until there are enough; 0 if there is no file."""
+    found = 0
+    with suppress(FileNotFoundError), open(_opened(path), "rb") as file:
+        for begin, end in _stretches(file.fileno(), os.fstat(file.fileno()).st_size):
+            found += end - begin
+            if found >= at_most:
+                break
+    return found
+
+
 def copy_regular(path: Path, target: Path, *, at_most: int) -> None:
     """Copy a regular file to one that is new; a larger one is refused, and so is one that does not fit there.
 
@@ -130,7 +141,7 @@ def is_path_of_folder(path: Path) -> bool:
         return False
 
 
-def write_whole(path: Path, text: str, *, is_ours: Callable[[bytes], bool]) -> None:
+def write_whole(path: Path, content: str | bytes, *, is_ours: Callable[[bytes], bool]) -> None:
     """Write a file whole or not at all; a file that is there already is replaced only if it is ours.
 
     ``is_ours`` is given the first bytes of what lies there. What the disk refuses is the usual OSError.
@@ -138,8 +149,8 @@ def write_whole(path: Path, text: str, *, is_ours: Callable[[bytes], bool]) -> N
     refuse_foreign(path, is_ours)
     descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with open(descriptor, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         os.chmod(draft, 0o666 & ~umask())
         os.replace(draft, path)
     except BaseException:
@@ -202,8 +213,11 @@ def schema_made_by(statements: str) -> frozenset[tuple[str, str, str]]:
         return schema_of(db)
 
 
-HEAD = 1 << 12
+HEAD = 1 << 16
 """The bytes by which a file is known to be ours."""
+
+OF_LABELS = rb'\{\n  "schema": \d{1,9},\n  "labels": \{\n    "(?:[^"\\]|\\.)*": \{\n      '
+"""How a JSON file of ours begins, up to what it says of its first label: a pattern."""
 
 
 def umask(new: int | None = None) -> int:

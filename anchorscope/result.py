@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
@@ -21,12 +22,14 @@ from typing import Any, TypeVar
 
 from anchorscope import registry
 from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
-from anchorscope.files import JOURNAL, no_run_folder, read_regular, write_whole
+from anchorscope.files import JOURNAL, OF_LABELS, no_run_folder, read_regular, write_whole
 from anchorscope.types import Cost, Explanation, Snapshot, Term, taken_out
 
 RESULT_SCHEMA = 2
 READ_SCHEMAS = (1, 2)
 RESULT = "result.json"
+
+_BEGINNING = re.compile(OF_LABELS + rb'"documents": \d')
 
 LARGEST = 1 << 26
 """Bytes that no result has: a hundred thousand terms take so many, and to read them as many as twenty times that."""
@@ -323,8 +326,14 @@ def _whole(digits: str) -> int:
 
 
 def is_result(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of a ``result.json``."""
-    return head.startswith(b'{\n  "schema": ')
+    """Whether the first bytes of a file are those of a ``result.json``.
+
+    >>> is_result(b'{\\n  "schema": 2,\\n  "labels": {\\n    "no": {\\n      "documents": 5,')
+    True
+    >>> is_result(b'{\\n  "schema": "http://example.org/mine",')
+    False
+    """
+    return _BEGINNING.match(head) is not None
 
 
 def json_schema() -> dict[str, Any]:

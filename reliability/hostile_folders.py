@@ -16,6 +16,7 @@ import io
 import multiprocessing
 import os
 import random
+import resource
 import shutil
 import socket
 import sqlite3
@@ -44,6 +45,9 @@ from reliability.tables import ROOT, Study, options
 
 SECONDS = 60.0
 """A folder on which all commands together take longer hangs."""
+
+RESIDENT = 3 << 29
+"""Bytes of memory beyond which a small folder has asked for too much."""
 
 MEMORY = 8 << 30
 """Bytes of addresses that a process may ask for."""
@@ -186,8 +190,6 @@ _own: list[str] = []
 
 def watch() -> None:
     """Look at what Python does in this process, and limit its memory."""
-    import resource
-
     from anchorscope.report import server
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -236,18 +238,26 @@ def try_folder(scratch: Path, number: int, kind: str, seed: int) -> dict[str, An
     begun = monotonic()
     findings: list[str] = []
     statuses: list[int] = []
+    resident = _most_resident()
     for name, command in COMMANDS.items():
         here = scratch / str(number)
         plant = _planted(here, scratch, kind, number, seed)
         outside = _contents(plant.outside)
         status, found = _run(plant, placed(command, plant.folder, scratch))
         statuses.append(status)
-        findings += [f"{name}: {finding}" for finding in (*found, *_changed(plant, outside))]
+        findings += [f"{name}: {finding}" for finding in (*found, *_changed(plant, outside), *_lost(plant))]
         shutil.rmtree(here)
+    if (most := _most_resident()) > max(resident, RESIDENT):
+        findings.append(f"it took {most >> 20:,} MiB of memory")
     return {
         **{"folder": number, "kind": kind, "commands": len(statuses), "refused": sum(map(bool, statuses))},
         **{"seconds": round(monotonic() - begun, 2), "findings": findings},
     }
+
+
+def _most_resident() -> int:
+    """The bytes of memory that this process has had at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 def _planted(here: Path, scratch: Path, kind: str, number: int, seed: int = 0) -> Plant:
@@ -298,6 +308,14 @@ def _changed(plant: Plant, before: Mapping[str, bytes]) -> list[str]:
     """What has become of what must not be touched."""
     found = _contents(plant.outside)
     return [] if found == before else [f"outside there is now {sorted(found)}, and it has changed"]
+
+
+def _lost(plant: Plant) -> list[str]:
+    """The files of somebody else in the folder that a command has changed."""
+    found = {name: (plant.folder / name).read_bytes() for name in plant.theirs if (plant.folder / name).is_file()}
+    return [
+        f"{name} was somebody else's, and has changed" for name in plant.theirs if found.get(name) != plant.theirs[name]
+    ]
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

@@ -3,7 +3,8 @@
 ``anchorscope serve`` runs in a process of its own over a real run. Raw sockets knock: without the token, with a wrong
 one, under another Host, from another Origin, with tricks in the path, with methods, bodies and headers that are none;
 then a thousand connections at once that say nothing or half a request, clients that send a byte a second, and streams
-that nobody reads. Meanwhile the owner asks for the page ten times a second, and the slowest answer counts.
+that nobody reads. Meanwhile the owner asks for the page ten times a second, and the slowest answer counts. At last the
+owner ends the server with Ctrl-C while the page is open, and it has to end without a word of complaint.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ class Site:
 
     port: int
     token: str
+    process: subprocess.Popen[str]
+    messages: Path
     slowest: float = 0.0
     n_answers: int = 0
     n_failures: int = 0
@@ -142,12 +145,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="anchorscope-live-") as scratch, served(Path(scratch)) as site:
         knock(study, site)
         crowd(study, site, 100 if given.quick else given.connections, 2.0 if given.quick else 20.0)
+        complaint = end(study, site)
     n_tried, n_refused = (sum(row.get(key, 0) for row in study.rows) for key in ("tried", "refused"))
-    crowd_ = study.rows[-1]
+    crowd_ = next(row for row in study.rows if "connections" in row)
     return study.end(
-        reached=n_refused == n_tried and site.n_failures == 0 and site.slowest <= SLOWEST,
+        reached=n_refused == n_tried and site.n_failures == 0 and site.slowest <= SLOWEST and not complaint,
         found=f"{n_refused} of {n_tried} strangers refused; beside {crowd_['connections']:,} connections the owner was "
-        f"answered {site.n_answers} times, {site.n_failures} times not, the slowest in {site.slowest:.2f} s",
+        f"answered {site.n_answers} times, {site.n_failures} times not, the slowest in {site.slowest:.2f} s; "
+        + ("ended with complaints" if complaint else "ended quietly with the page open"),
         slowest_seconds=round(site.slowest, 3),
     )
 
@@ -220,6 +225,21 @@ def crowd(study: Study, site: Site, n_connections: int, seconds: float) -> None:
     )
 
 
+def end(study: Study, site: Site) -> str:
+    """Ctrl-C while the page is open: what was complained of."""
+    assert site.process.poll() is None, "the server is gone"
+    with socket.create_connection(("127.0.0.1", site.port), timeout=10) as page:
+        asked = f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nCookie: {site.cookie}\r\n\r\n"
+        page.sendall(asked.encode())
+        page.recv(64)
+        os.killpg(site.process.pid, signal.SIGINT)
+        status = site.process.wait(20)
+    said = site.messages.read_text(encoding="utf-8")
+    complaint = said[-500:] or (f"status {status}" if status else "")
+    study.add(kind="Ctrl-C with the page open", status=status, said=complaint)
+    return complaint
+
+
 def is_closed(connection: socket.socket) -> bool:
     """Whether the server has let go of it."""
     connection.setblocking(False)
@@ -237,21 +257,29 @@ def served(scratch: Path) -> Iterator[Site]:
     work = Work.make(scratch / "work", 100)
     assert work.finish(scratch / "run", *VARIANTS["scan, total"])[0] == 0
     command = [sys.executable, "-m", "anchorscope.cli", "serve", str(scratch / "run"), "--port", "0", "-q"]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=work.environment(), stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
+    messages = scratch / "messages.txt"
+    with messages.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=work.environment(),
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+            start_new_session=True,
+        )
     assert process.stdout is not None
     try:
         address = process.stdout.readline().strip()
         base, _, token = address.partition("/?token=")
-        site = Site(int(base.rpartition(":")[2]), token)
+        site = Site(int(base.rpartition(":")[2]), token, process, messages)
         end = monotonic() + 60
         while site.get("/") != 401 and monotonic() < end:
             sleep(0.1)
         yield site
-        assert process.poll() is None, "the server is gone"
     finally:
-        os.killpg(process.pid, signal.SIGINT)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
         process.wait(20)
         process.stdout.close()
 

@@ -14,13 +14,22 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reliability.tables import Study, options
+
+PIPE = "pipe"
+"""A pipe outside of every folder; whoever opens it is seen."""
+
+NAMED = "elsewhere in"
+"""Part of the name of a kind whose option has to be named in the refusal."""
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -127,6 +136,17 @@ def other_configuration(folder: Path, canary: Path) -> str:
     return name
 
 
+def names_a_file(folder: Path, canary: Path, option: str, name: str) -> str:
+    """Real safetensors, and an option that names a file elsewhere: a pipe, so that it is seen who opens it."""
+    made = remote_code(folder, canary)
+    (folder / made / "evil.py").unlink()
+    more = {option: str(canary.with_name(PIPE))}
+    config(folder / made, **(more if name == "config.json" else {}))
+    options_ = {"tokenizer_class": "BertTokenizer", **(more if name == "tokenizer_config.json" else {})}
+    (folder / made / "tokenizer_config.json").write_text(json.dumps(options_))
+    return made
+
+
 def pickle_as_safetensors(folder: Path, canary: Path) -> str:
     """A pickle under the name of safetensors."""
     (folder / "hf").mkdir()
@@ -194,6 +214,11 @@ FILES: dict[str, tuple[str, Callable[[Path, Path], str]]] = {
     "Hugging Face, auto_map": ("--model", remote_code),
     "Hugging Face, auto_map in another configuration": ("--model", other_configuration),
     "Hugging Face, pickle as safetensors": ("--model", pickle_as_safetensors),
+    **{
+        f"Hugging Face, {option} {NAMED} {name}": ("--model", partial(names_a_file, option=option, name=name))
+        for option in ("gguf_file", "tokenizer_file", "vocab_file")
+        for name in ("config.json", "tokenizer_config.json")
+    },
     "masked-lm, .bin only": ("--perturbator", lambda folder, canary: f"masked-lm:{only_bin(folder, canary)}"),
     "masked-lm, auto_map": ("--perturbator", custom_generate),
     "ONNX, external data outside": ("--model", onnx_outside),
@@ -214,20 +239,29 @@ print(EmbeddedPerturbator(folder=Path(".")).propose([words], [np.array([True, Fa
 def main() -> int:
     """Run the study."""
     given = options(__doc__).parse_args()
-    study = Study("model_files", "malicious model files of each kind", "no code runs", given.seed, not given.in_full)
+    study = Study(
+        "model_files",
+        "malicious model files of each kind",
+        "no code runs, no file elsewhere is opened",
+        given.seed,
+        not given.in_full,
+    )
     for kind, (option, make) in FILES.items():
         if given.quick and ("Hugging Face" in kind or "masked-lm" in kind):
             continue  # torch takes seconds to import
         with tempfile.TemporaryDirectory(prefix="anchorscope-files-") as scratch:
-            study.add(kind=kind, **load(Path(scratch), option, make))
+            row = load(Path(scratch), option, make)
+            if NAMED in kind:  # before anything is loaded: which versions and packages would open it is not our concern
+                row["refused"] &= f"sets {kind.split()[2]!r}" in row["said"]
+            study.add(kind=kind, **row)
     sings = canary_sings()
     n_silent = sum(not row["ran"] for row in study.rows)
     n_refused = sum(row["refused"] for row in study.rows)
     n = len(study.rows)
     return study.end(
         reached=n_silent == n_refused == n and sings,
-        found=f"{n_silent} of {n} ran no code; {n_refused} of {n} were refused with one sentence; "
-        f"the canary {'sings' if sings else 'DOES NOT SING'} where a pickle is loaded on purpose",
+        found=f"{n_silent} of {n} ran no code and opened nothing elsewhere; {n_refused} of {n} were refused with one "
+        f"sentence; the canary {'sings' if sings else 'DOES NOT SING'} where a pickle is loaded on purpose",
     )
 
 
@@ -236,6 +270,7 @@ def load(scratch: Path, option: str, make: Callable[[Path, Path], str]) -> dict[
     canary = scratch / "canary"
     folder = scratch / "models"
     folder.mkdir()
+    os.mkfifo(canary.with_name(PIPE))
     spec = make(folder, canary)
     (folder / "docs.csv").write_text("text\na b c\na b d\n")
     (folder / "known.py").write_text("def model(texts): return [[0.5, 0.5]] * len(texts)\n")
@@ -245,13 +280,30 @@ def load(scratch: Path, option: str, make: Callable[[Path, Path], str]) -> dict[
         with_model = ["--model", "known:model", "--labels", "a,b", "--preset", "banzhaf"] if option != "--model" else []
         options_ = [*with_model, option, spec, "--out", str(scratch / "run")]
         command = [sys.executable, "-m", "anchorscope.cli", "explain", "docs.csv", *options_]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    said = done.stderr.strip().splitlines()
-    refused = done.returncode == 2 and said[-1].startswith("anchorscope: error:")
+    status, printed, told, opened = watched(command, folder, canary.with_name(PIPE))
+    said = told.strip().splitlines()
+    refused = status == 2 and said[-1].startswith("anchorscope: error:")
     if option == "library":  # an exception of onnxruntime is a refusal, too; passwd must not be in the answer
-        refused = done.returncode != 0 and "root:" not in done.stdout
+        refused = status != 0 and "root:" not in printed
     last = said[-1].replace(str(scratch), "")[:250] if said else ""
-    return {"ran": canary.exists(), "refused": refused, "said": last}
+    return {"ran": canary.exists() or opened, "refused": refused, "said": last}
+
+
+def watched(command: list[str], folder: Path, pipe: Path) -> tuple[int, str, str, bool]:
+    """Exit status, output and messages of a command, and whether it opened the pipe: it has to wait for a writer."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as messages:
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=messages)
+        opened = False
+        while process.poll() is None:
+            with suppress(OSError):  # nobody reads it
+                os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+                opened = True
+            time.sleep(0.02)
+        said = []
+        for file in (output, messages):
+            file.seek(0)
+            said.append(file.read())
+    return process.returncode, said[0], said[1], opened
 
 
 def canary_sings() -> bool:

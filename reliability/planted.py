@@ -16,7 +16,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,18 @@ RESULT = "result.json"
 REPORT = "report.html"
 EVALUATION = "evaluation.json"
 NAMES = (JOURNAL, LOG, INDEX, ROLLBACK, LOCK, RESULT, REPORT, EVALUATION)
+OURS = (LOCK, RESULT, REPORT, EVALUATION)
+"""Those that a run, a report and an evaluation replace; the others are SQLite's."""
+
+ALMOST_OURS = {
+    "a schema of their own": '{\n  "schema": "http://example.org/mine",\n  "precious": 1\n}\n',
+    "labels of their own": '{\n  "schema": 2,\n  "labels": {\n    "cat": {\n      "colour": "red"\n    }\n  }\n}\n',
+    "nothing after the schema": '{\n  "schema": 2',
+    "a page that quotes ours": '<!doctype html>\n<!-- unlike <meta name="generator" content="anchorscope"> -->\n',
+    "a page of our generator": '<!doctype html>\n<meta name="generator" content="anchorscope">\n<p>My own.</p>\n',
+}
+"""What begins as files of ours do, and is none: what it is, and its text."""
+
 DRAFTS = tuple(f"{name}.part" for name in (RESULT, REPORT, EVALUATION))
 """Names under which drafts were once written."""
 
@@ -70,6 +82,13 @@ VALUES = (
 )
 VALUES += ('{"a": NaN}', "null", "constructor", "=cmd|' /C calc'!A0")
 
+JSON_VALUES = (*(value for value in VALUES if not isinstance(value, bytes)), [], {}, [[]], -1_000_000_000, 0.5, 10**30)
+JSON_VALUES += ("x", "\ud800", {"a": []})
+"""What may stand in a cell that holds JSON, in the place of something else."""
+
+JSON_CELLS = (("meta", "value"), ("rounds", "cost"), ("moments", "moment"))
+"""The cells of a journal that hold JSON: table and column."""
+
 MAGIC = bytes.fromhex("d9d505f920a163d7")
 SECTOR = 512
 LOCK_BYTE = 0x40000000
@@ -82,6 +101,8 @@ class Plant:
     folder: Path
     outside: Path
     chances: random.Random
+    theirs: dict[str, bytes] = field(default_factory=dict)
+    """Files of somebody else under names of ours, which no command may change: what is in them, by name."""
 
     @property
     def victim(self) -> Path:
@@ -146,6 +167,14 @@ def holes(plant: Plant, name: str, size: int = 2 << 40) -> None:
 def foreign(plant: Plant, name: str) -> None:
     """A file of somebody else under the name of ours."""
     (plant.folder / name).write_text("a letter", encoding="utf-8")
+    if name in OURS:
+        plant.theirs[name] = b"a letter"
+
+
+def almost_ours(plant: Plant, name: str, content: str) -> None:
+    """The same, and it begins as a file of ours does, or quotes one."""
+    (plant.folder / name).write_text(content, encoding="utf-8")
+    plant.theirs[name] = content.encode()
 
 
 # --- what SQLite would do ---
@@ -246,6 +275,36 @@ def changed_cells(plant: Plant) -> None:
                 db.execute(f"UPDATE {table} SET {column} = ?{where}", (plant.chances.choice(VALUES),))
 
 
+def changed_json(plant: Plant, table: str, column: str) -> None:
+    """Inside the JSON of one cell of a table, or of all, a value in the place of another; or one more, or one less."""
+    with plant.database() as db:
+        rows = db.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+        chosen = rows if plant.chances.random() < 0.3 else [plant.chances.choice(rows)]
+        new = plant.chances.choice(JSON_VALUES)
+        place = plant.chances.random()
+        for number, cell in chosen:
+            changed = json.dumps(_with_another(json.loads(cell), new, place))
+            db.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (changed, number))
+
+
+def changed_sources(plant: Plant) -> None:
+    """The same inside what the folder says its documents and its model were."""
+    with plant.database() as db:
+        said = json.loads(db.execute("SELECT value FROM meta WHERE key = 'sources'").fetchone()[0])
+        changed = _with_another(said, plant.chances.choice(JSON_VALUES), plant.chances.random())
+        db.execute("UPDATE meta SET value = ? WHERE key = 'sources'", (json.dumps(changed),))
+
+
+def below_zero(plant: Plant) -> None:
+    """Every round took so much less than nothing that no budget would ever be spent."""
+    with plant.database() as db:
+        for number, cell in db.execute("SELECT number, cost FROM rounds").fetchall():
+            cost = json.loads(cell)
+            field = plant.chances.choice([*cost])
+            changed = json.dumps({**cost, field: -1_000_000_000})
+            db.execute("UPDATE rounds SET cost = ? WHERE number = ?", (changed, number))
+
+
 def commanding_cost(plant: Plant) -> None:
     """The cost of every round names something that a terminal takes for a command."""
     with plant.database() as db:
@@ -284,32 +343,65 @@ def odd_setting(plant: Plant) -> None:
     path.write_text(json.dumps(values, indent=2), encoding="utf-8")
 
 
-def many_labels(plant: Plant) -> None:
+def many_labels(plant: Plant, n_labels: int = 1_500, n_terms: int = 60_000) -> None:
     """A small file that asks for a large table."""
     with plant.database() as db:
-        n_terms = db.execute("SELECT max(number) FROM terms").fetchone()[0]
+        n_now = db.execute("SELECT max(number) FROM terms").fetchone()[0]
         db.execute("BEGIN")
-        db.executemany("INSERT INTO labels VALUES (?, ?)", ((i, str(i)) for i in range(2, 1500)))
-        rows = ((i, str(i), str(i)) for i in range(n_terms + 1, 60_000))
+        db.executemany("INSERT INTO labels VALUES (?, ?)", ((i, str(i)) for i in range(2, n_labels)))
+        rows = ((i, str(i), "") for i in range(n_now + 1, n_terms))
         db.executemany("INSERT INTO terms VALUES (?, ?, ?, 0, 0)", rows)
         db.execute("COMMIT")
+
+
+def many_labels_in_holes(plant: Plant) -> None:
+    """The same in a file that is larger than what is in it: the pages that its header counts are holes."""
+    many_labels(plant, n_labels=1_000)
+    size = 64 << 20
+    with open(plant.folder / JOURNAL, "r+b") as file:
+        file.truncate(size)
+        page_size = int.from_bytes(file.read(18)[16:], "big")
+        file.seek(28)
+        file.write((size // page_size).to_bytes(4, "big"))
+
+
+def many_labels_in_free_pages(plant: Plant) -> None:
+    """The same in a file whose pages are free ones, of rows that were removed."""
+    many_labels(plant, n_labels=1_000)
+    with plant.database() as db:
+        for change in (
+            "INSERT INTO texts VALUES (1000, zeroblob(64000000))",
+            "DELETE FROM texts WHERE document = 1000",
+        ):
+            db.execute(change)
+
+
+def _with_another(values: Any, new: Any, place: float) -> Any:
+    """The values with one of them, at some place between 0 and 1 of all, in the place of another; what holds no
+    values is that one itself.
+
+    >>> _with_another({"a": [1, 2]}, "new", 0.5)
+    {'a': ['new', 2]}
+    """
+    places: list[tuple[Any, Any]] = []
+    left = [values]
+    for node in left:  # grows meanwhile
+        pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        for key, inner in pairs:
+            places.append((node, key))
+            left.append(inner)
+    if not places:
+        return new
+    node, key = places[int(place * len(places))]
+    node[key] = new
+    return values
 
 
 def changed_result(plant: Plant) -> None:
     """A value of result.json in the place of another, or a list without end."""
     path = plant.folder / RESULT
-    values = json.loads(path.read_bytes())
-    places: list[tuple[Any, Any]] = []
-
-    def walk(node: Any) -> None:
-        pairs = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-        for key, inner in pairs:
-            places.append((node, key))
-            walk(inner)
-
-    walk(values)
-    node, key = plant.chances.choice(places)
-    node[key] = plant.chances.choice([value for value in VALUES if not isinstance(value, bytes)])
+    new = plant.chances.choice(JSON_VALUES)
+    values = _with_another(json.loads(path.read_bytes()), new, plant.chances.random())
     nested = plant.chances.random() < 0.2
     path.write_text("[" * 100_000 if nested else json.dumps(values), encoding="utf-8")
 
@@ -390,6 +482,11 @@ KINDS: dict[str, Callable[[Plant], None]] = {
         f"{name} is somebody's": partial(foreign, name=name)
         for name in (LOG, INDEX, ROLLBACK, LOCK, RESULT, REPORT, EVALUATION)
     },
+    **{
+        f"{name} is {what}": partial(almost_ours, name=name, content=content)
+        for name in (RESULT, REPORT, EVALUATION)
+        for what, content in ALMOST_OURS.items()
+    },
     **{f"{name} has two terabytes": partial(holes, name=name) for name in (JOURNAL, LOG, RESULT, REPORT)},
     "a log of three gigabytes of holes": partial(holes, name=LOG, size=3 << 30),
     **{f"schema: {change}": partial(other_schema, change=change) for change in SCHEMAS},
@@ -405,12 +502,20 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "bytes of the result": partial(changed_bytes, name=RESULT),
     "cells": changed_cells,
     **{f"{key} is no count": partial(miscounted, key=key) for key in (*COUNTED, "documents")},
+    **{
+        f"values in {table}.{column}": partial(changed_json, table=table, column=column) for table, column in JSON_CELLS
+    },
+    "values in the sources": changed_sources,
+    "costs below zero": below_zero,
     "moments of another kind": odd_moments,
     "a number of the result": odd_number,
     "a setting of the result": odd_setting,
     "a cost with commands to a terminal": commanding_cost,
     "values of the result": changed_result,
     "many labels and terms": many_labels,
+    "many labels and terms in a megabyte": partial(many_labels, n_labels=140),
+    "many labels and terms in holes": many_labels_in_holes,
+    "many labels and terms in free pages": many_labels_in_free_pages,
     "a pickle as model": partial(pickled_model, permissions={"allow_pickle": "yes", "trust": "os.system", "yes": "1"}),
     "a pickle as model, allowed": partial(pickled_model, permissions={"allow_pickle": True, "trust": [], "yes": True}),
     "a shell as model": shell_model,
@@ -430,5 +535,7 @@ OFTEN = (
     "moments of another kind",
     "another version",
     "sources of another kind",
+    *(f"values in {table}.{column}" for table, column in JSON_CELLS),
+    "values in the sources",
 )
 """Kinds in which chance has a say: they are tried again and again."""

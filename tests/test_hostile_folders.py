@@ -123,6 +123,24 @@ def test_a_file_of_somebody_else_is_not_overwritten(
     assert (plant.folder / name).read_text() == "a letter"
 
 
+@pytest.mark.parametrize("content", planted.ALMOST_OURS.values(), ids=planted.ALMOST_OURS)
+@pytest.mark.parametrize(
+    "name, command", [("result.json", "resume"), (EVALUATION, "evaluate, all named"), ("report.html", "report")]
+)
+def test_a_file_that_begins_as_ours_is_not_overwritten(
+    name: str, command: str, content: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planted.almost_ours(plant, name, content)
+    assert asked(plant, scratch, *COMMANDS[command]) == 2
+    assert not capsys.readouterr().out and (plant.folder / name).read_text() == content
+
+
+@pytest.mark.parametrize("command", ["evaluate, all named", "report"])
+def test_what_a_command_wrote_it_writes_again(command: str, plant: Plant, scratch: Path) -> None:
+    with redirect_stdout(io.StringIO()):
+        assert [asked(plant, scratch, *COMMANDS[command]) for _ in range(2)] == [0, 0]
+
+
 @pytest.mark.parametrize("name", ["result.json", "report.html", "journal.lock", "lock"])
 def test_a_new_run_overwrites_and_removes_no_file_of_somebody_else(name: str, plant: Plant, scratch: Path) -> None:
     """Refused; a file of a name that is not ours is left where it is."""
@@ -189,6 +207,28 @@ def test_a_count_that_is_none_is_refused(
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
     assert asked(plant, scratch, "top", "RUN") == 2
     (plant.folder / "result.json").unlink()  # or the run is over, and nothing is asked
+    assert asked(plant, scratch, *COMMANDS["resume"]) == 2
+    assert capsys.readouterr().err.count("no run has written") == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"seconds": "x"}, {"seconds": True}, {"seconds": -0.5}, {"samples": []}, {"predictor_texts": 1e308}),
+        *({"predictor_texts": -1_000_000_000}, {"kept_answers": 10**30}, {"tests": 2.0}, {"more": 1}),
+    ],
+    ids=str,
+)
+def test_a_cost_that_no_round_has_is_refused(
+    change: dict[str, object], plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Believed, a round that took minus a billion texts would let a budget never end."""
+    with plant.database() as db:
+        for number, cost in db.execute("SELECT number, cost FROM rounds").fetchall():
+            changed = json.dumps({**json.loads(cost), **change})
+            db.execute("UPDATE rounds SET cost = ? WHERE number = ?", (changed, number))
+    assert asked(plant, scratch, "report", "RUN") == 2
+    (plant.folder / "result.json").unlink()
     assert asked(plant, scratch, *COMMANDS["resume"]) == 2
     assert capsys.readouterr().err.count("no run has written") == 2
 

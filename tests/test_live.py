@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -347,3 +350,20 @@ def test_pause_holds_the_run_and_leaving_ends_it(tmp_path: Path) -> None:
     assert live.version == version
     live.leave()
     assert not live._thread.is_alive()
+
+
+def test_ctrl_c_with_an_open_page_ends_without_a_complaint(folder: Path) -> None:
+    """A stream of events has no end of its own: it ends with the server."""
+    command = [sys.executable, "-m", "anchorscope", "serve", str(folder), "--port", "0", "-q"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None and server.stderr is not None
+        base, _, token = server.stdout.readline().strip().partition("/?token=")
+        wait_for(base)
+        with httpx.Client(base_url=base, headers={"Origin": base}, timeout=20) as client:
+            client.get(f"/?token={token}")
+            with client.stream("GET", "/events") as stream:
+                lines = stream.iter_lines()  # held: the stream is closed with it
+                assert next(lines).startswith("data: ")
+                server.send_signal(signal.SIGINT)
+                assert server.wait(20) == 0
+        assert server.stderr.read() == ""

@@ -17,6 +17,7 @@ import httpx
 import numpy as np
 import pytest
 from runs import finish, make_run
+from uvicorn import Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from anchorscope.asking.retry import Retry, RetryingPredictor
@@ -49,7 +50,8 @@ class Odd(WeightPredictor):
 
 
 class Site:
-    def __init__(self, base: str, token: str, model: Odd) -> None:
+    def __init__(self, base: str, token: str, model: Odd, server: Server) -> None:
+        self.server = server
         self.port = int(base.rpartition(":")[2])
         self.cookie = f"anchorscope-{self.port}={token}"
         self.headers = {"Origin": base, "Cookie": self.cookie}
@@ -83,7 +85,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     live.start()
     wait_until(lambda: server.started)
     base, _, token = address.partition("/?token=")
-    yield Site(base, token, model)
+    yield Site(base, token, model, server)
     model.wait.set()
     server.should_exit = True
     live.leave()
@@ -92,6 +94,14 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def status_of(connection: socket.socket) -> int:
     return int(connection.recv(64).split()[1])
+
+
+def test_a_text_that_is_tried_is_answered_when_the_server_ends(site: Site) -> None:
+    """The model takes twenty seconds; who waits for it is told at once that the page is closed."""
+    with site.begin_to_try("slow") as waiting:
+        wait_until(lambda: "slow" in site.model.asked)
+        site.server.should_exit = True
+        assert status_of(waiting) == 503
 
 
 def test_the_limit_of_streams_holds_for_those_that_ask_at_once(site: Site) -> None:

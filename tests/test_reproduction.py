@@ -23,6 +23,7 @@ from anchorscope.errors import DocumentsError, InputError, RunFolderError, Unkno
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.reproduction import claims, driver, grid, models, records, rules, tables, tasks
 from anchorscope.reproduction.agreements import Agreements, KeptProbabilities
+from anchorscope.reproduction.figures import OURS
 from anchorscope.reproduction.learnt import learnt
 from anchorscope.reproduction.measure import Drawing, Subject, draw, replayed
 from anchorscope.reproduction.page import page, write_page
@@ -446,6 +447,51 @@ def test_a_pass_makes_every_output(a_pass: Path, tmp_path: Path) -> None:
     with (tmp_path / "data" / "page_aggregations.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["aggregation"] for row in rows} == {*grid.AGGREGATIONS} and {row["seeds"] for row in rows} == {"2"}
+
+
+@pytest.mark.parametrize("name", ["page.md", "data/page_claims.csv", "data/page_intro_logistic-regression.svg"])
+def test_files_of_somebody_else_are_not_drawn_over(name: str, a_pass: Path, tmp_path: Path) -> None:
+    """Its own files a pass replaces; another's is refused, even if it quotes ours."""
+    stored = records.read(a_pass)
+    written = {path.relative_to(tmp_path): path.read_bytes() for path in write_page(stored, tmp_path / "page.md")}
+    write_page(stored, tmp_path / "page.md")
+    assert {path: (tmp_path / path).read_bytes() for path in written} == written
+    theirs = b"mine, not: " + written[Path(name)]
+    (tmp_path / name).write_bytes(theirs)
+    with pytest.raises(RunFolderError, match="no file that a run has written"):
+        write_page(stored, tmp_path / "page.md")
+    assert (tmp_path / name).read_bytes() == theirs
+
+
+def test_a_page_of_somebody_else_is_refused_before_anything_is_run(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("a letter")
+    assert main(["reproduce", "--quick", "--out", str(tmp_path / "out"), "--page", str(tmp_path / "page.md")]) == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_figures_of_somebody_else_are_known_by_their_maker(a_pass: Path, tmp_path: Path) -> None:
+    """Matplotlib names itself in what it draws for others; no drawing of theirs is ours because a comment says so."""
+    from matplotlib.figure import Figure
+
+    for suffix in (".svg", ".png"):
+        Figure().savefig(path := tmp_path / f"theirs{suffix}")
+        drawn = path.read_bytes()
+        assert not OURS.match(drawn)
+        assert not OURS.match(drawn.replace(b"<metadata>", b"<metadata><!-- <dc:title>Anchorscope</dc:title> -->"))
+
+
+def test_a_record_of_another_run_is_not_overwritten(tmp_path: Path) -> None:
+    """The same run's is, of whatever schema."""
+    key = Key("corona", "small-bert", "fast", 42)
+    for text in ('{"schema": "mine"}', '{"schema": 2, "task": "dilemma", '):
+        (tmp_path / "runs").mkdir(exist_ok=True)
+        (tmp_path / "runs" / key.file).write_text(text)
+        with pytest.raises(RunFolderError, match="no file that a run has written"):
+            records.write(tmp_path, key, {})
+    (tmp_path / "runs" / key.file).unlink()
+    records.write(tmp_path, key, {"seconds": 1})
+    records.write(tmp_path, key, {"seconds": 2})
+    assert records.read(tmp_path)[key]["seconds"] == 2
 
 
 def test_the_page_says_which_runs_are_missing_and_which_are_unlike_the_others(a_pass: Path) -> None:

@@ -136,8 +136,10 @@ def test_a_missing_result_is_refused(tmp_path: Path) -> None:
 
 def test_saving_replaces_the_file_at_once(result: Result, tmp_path: Path) -> None:
     """No draft stays, and an older result is replaced."""
-    (tmp_path / RESULT).write_text('{\n  "schema": 1')
+    older = result.to_json().replace('"schema": 2', '"schema": 1')
+    (tmp_path / RESULT).write_text(older)
     result.save(tmp_path)
+    assert (tmp_path / RESULT).read_text() != older
     assert [path.name for path in tmp_path.iterdir()] == [RESULT]
 
 

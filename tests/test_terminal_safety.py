@@ -5,6 +5,10 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -14,6 +18,7 @@ import pytest
 from anchorscope import cli
 from reliability import hostile_folders
 from reliability.planted import KINDS, Plant
+from reliability.tables import ROOT
 
 TITLE = "\x1b]0;owned\x07"
 TURNED = "\u202eeman\u2066"
@@ -109,3 +114,59 @@ def test_what_a_model_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     document = f"a great film{TITLE}{TURNED}{CLEAR}"
     text = shown("explain", "-q", "--document", document, "--model", "prints:model", "--labels", "no,yes")
     assert "a great film" in text and not raw_in(text)
+
+
+PRINTING = """
+import sys
+RAW = {raw!r}
+
+def say():
+    print("printed", RAW)
+    print("[link=https://example.org]printed[/link][/x]", RAW, end="", flush=True)
+    sys.stdout.writelines(["printed ", RAW, chr(10)])
+    sys.stdout.buffer.write(b"printed \\x1b]0;owned\\x07\\x9b2J" + RAW.encode())
+    sys.stdout.buffer.flush()
+
+say()
+
+def model(texts):
+    say()
+    return [[0.5, 0.5]] * len(texts)
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-q",), ("--workers", "2")], ids=" ".join)
+def test_what_a_model_prints_in_a_real_terminal(options: tuple[str, ...], tmp_path: Path) -> None:
+    """As text, as bytes and as markup of rich's; while its module is loaded, under the live table, and in a worker.
+
+    A worker loads the module before anything of ours runs there, so in one it says nothing then.
+    """
+    module = PRINTING.format(raw=TITLE + TURNED + CLEAR)
+    (tmp_path / "prints.py").write_text(module.replace("\nsay()\n", "") if "--workers" in options else module)
+    (tmp_path / "docs.txt").write_text("a great film\na bad film\nno film\n")
+    found = in_a_terminal(tmp_path, "explain", "docs.txt", "--model", "prints:model", "--labels", "no,yes", *options)
+    assert found.count("printed") > 3 and not raw_in(found) and "\udc9b" not in found, "a byte that is no UTF-8"
+
+
+def in_a_terminal(folder: Path, *arguments: str) -> str:
+    """What a command sends to a terminal that it is alone with."""
+    ours, its = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "anchorscope", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"},
+        stdin=subprocess.DEVNULL,
+        stdout=its,
+        stderr=its,
+    )
+    os.close(its)
+    said = b""
+    try:
+        while piece := os.read(ours, 1 << 16):
+            said += piece
+    except OSError:  # Linux: nobody has the other side open any more
+        pass
+    finally:
+        os.close(ours)
+    assert done.wait() == 0, said.decode("utf-8", "replace")
+    return said.decode("utf-8", "surrogateescape")

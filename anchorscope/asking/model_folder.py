@@ -83,18 +83,37 @@ def _refuse_code(folder: Path) -> None:
     for name in ("config.json", "tokenizer_config.json"):
         if os.path.lexists(folder / name):
             for option, value in _options(_json(folder / name)):
-                if option in CODE or (KERNELS.fullmatch(option) and value not in KNOWN_KERNELS):
+                if _loads_more(option, value, folder):
                     raise ModelFileError(
                         f"{str(folder / name)!r} sets {option!r} to {shortened(str(value))}, which makes transformers "
                         "load code or other files; remove it, or load the model yourself and name module:attribute."
                     )
 
 
+def _loads_more(option: str, value: Any, folder: Path) -> bool:
+    """Whether an option makes transformers load code, or files that are not the folder's own."""
+    if KERNELS.fullmatch(option):
+        return value not in KNOWN_KERNELS
+    return option in CODE or (A_FILE.fullmatch(option) is not None and _lies_elsewhere(value, folder))
+
+
+def _lies_elsewhere(value: Any, folder: Path) -> bool:
+    """Whether a value is the path of something outside the folder; old folders name files that are gone, which is no
+    harm."""
+    if not isinstance(value, str) or os.sep not in value:
+        return False
+    own = os.path.realpath(folder) + os.sep
+    return any(os.path.lexists(path) and not os.path.realpath(path).startswith(own) for path in (value, folder / value))
+
+
 CODE = (
     *("auto_map", "custom_pipelines", "quantization_config", "use_kernels", "kernel_config", "compile_config"),
-    *("trust_remote_code", "transformers_weights", "configuration_files", "fast_tokenizer_files"),
+    *("trust_remote_code", "transformers_weights", "configuration_files", "fast_tokenizer_files", "gguf_file"),
 )
 """Options that name code, packages that are loaded because of them, or other files: of weights, options, pieces."""
+
+A_FILE = re.compile(r"\w+_file")
+"""Options that name one file of a tokenizer, where it was when the folder was written."""
 
 KERNELS = re.compile(r"_?\w+_implementation(_internal)?")
 KNOWN_KERNELS = (None, "eager", "sdpa", "flex_attention")

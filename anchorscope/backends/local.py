@@ -15,13 +15,14 @@ from math import inf
 from pickle import PicklingError
 from threading import Thread
 from time import sleep
-from typing import Any
+from typing import Any, TextIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.answers import batches, brief
 from anchorscope.asking.budget import check_workers
+from anchorscope.asking.printed import HarmlessStream
 from anchorscope.backends.shares import joined, shares
 from anchorscope.errors import AnchorscopeError, InputError
 from anchorscope.local_scores.metered import MeteredScore
@@ -132,6 +133,8 @@ def _start(score: MeteredScore, parent: int) -> None:
     _end_with(parent)
     with suppress(OSError, ValueError, AttributeError):  # closed streams take nothing
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a model prints here is no data either
+        if sys.stdout.isatty():
+            sys.stdout = cast(TextIO, HarmlessStream(sys.stdout))
 
 
 def _end_with(parent: int) -> None:

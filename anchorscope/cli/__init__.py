@@ -31,9 +31,9 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn, TextIO, cast
 
+from anchorscope.asking.printed import HarmlessStream, harmless
 from anchorscope.cli import explain, options
 from anchorscope.errors import AnchorscopeError, InputError, clipped
-from anchorscope.report.table import safe
 
 FAILED = 1
 BAD_INPUT = 2
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         given = parse(argv)
         output = _set_up_streams(given, voice)
         # What a model prints is no data, and it has no voice but ours: it may not close it.
-        printed = cast(TextIO, _Terminal(voice)) if voice.isatty() else voice
+        printed = cast(TextIO, HarmlessStream(voice)) if voice.isatty() else voice
         with redirect_stderr(voice), redirect_stdout(printed), warnings.catch_warnings():
             warnings.showwarning = (lambda *_: None) if "quiet" in given else _warn
             status = _module(given["command"]).run(given, output)
@@ -176,7 +176,7 @@ def _set_up_streams(given: dict[str, Any], voice: TextIO) -> TextIO:
     if sys.stdout is None or sys.stdout.closed:
         raise InputError("Standard output is closed, and what is found goes there; leave it open, or redirect it.")
     output = cast(TextIO, _KeptOpen(sys.stdout, 1))
-    return cast(TextIO, _Terminal(output)) if output.isatty() else output
+    return cast(TextIO, HarmlessStream(output)) if output.isatty() else output
 
 
 def _occupy_closed_streams() -> None:
@@ -205,31 +205,13 @@ def _warn(
 ) -> None:
     """A warning of ours is a sentence; that of a library says where it comes from."""
     source = "" if category is UserWarning else f" ({filename}, line {lineno})"
-    print(_harmless(f"anchorscope: {message}{source}"), file=sys.stderr)
+    print(harmless(f"anchorscope: {message}{source}"), file=sys.stderr)
 
 
 class _Harmless(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The message, with control characters shown instead of sent."""
-        return _harmless(super().format(record))
-
-
-def _harmless(text: str) -> str:
-    return "\n".join(safe(line) for line in text.split("\n"))
-
-
-class _Terminal:
-    """A terminal to which nothing is written that it would take for a command, whatever labels and terms hold."""
-
-    def __init__(self, terminal: TextIO) -> None:
-        self.terminal = terminal
-
-    def write(self, text: str) -> int:
-        """Write the text, with control characters shown instead of sent."""
-        return self.terminal.write(_harmless(text))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.terminal, name)
+        return harmless(super().format(record))
 
 
 class _KeptOpen:
@@ -272,7 +254,7 @@ def _tell(error: Exception, voice: TextIO, *, with_traceback: bool) -> None:
     if with_traceback:
         from traceback import format_exception
 
-        print(_harmless("".join(format_exception(error))), end="", file=voice)
+        print(harmless("".join(format_exception(error))), end="", file=voice)
     if isinstance(error, AnchorscopeError | OSError):
         told = str(error)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from anchorscope.evaluation.kept import KeptRun, kept_run, sources
 from anchorscope.evaluation.proposals import propose
 from anchorscope.evaluation.sentences import SentenceEffect, measure, parse
 from anchorscope.evaluation.substitutes import named_substitutes
-from anchorscope.files import refuse_foreign, write_whole
+from anchorscope.files import OF_LABELS, refuse_foreign, write_whole
 from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.flat import cell
@@ -31,7 +32,7 @@ from anchorscope.text.words import term
 from anchorscope.types import Perturbator
 
 EVALUATION = "evaluation.json"
-OURS = b'{\n  "schema": '
+OURS = re.compile(OF_LABELS + rb'"label": "')
 """What the file begins with."""
 
 MOST_SAMPLES = 1_000_000
@@ -199,7 +200,7 @@ def _keep(path: Path, text: str, given: Mapping[str, Any]) -> None:
 
 
 def _is_evaluation(head: bytes) -> bool:
-    return head.startswith(OURS)
+    return OURS.match(head) is not None
 
 
 def _believed(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from anchorscope.cli import options
 from anchorscope.cli.watch import say
 from anchorscope.errors import InputError, MissingPackageError, UnknownNameError
+from anchorscope.files import refuse_foreign
 
 if TYPE_CHECKING:
     from anchorscope.reproduction.driver import Plan
@@ -72,10 +73,12 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     """Run what is missing, draw all that is there, and give the exit status."""
     from anchorscope.reproduction import records
     from anchorscope.reproduction.driver import reproduce
-    from anchorscope.reproduction.page import write_page
+    from anchorscope.reproduction.page import is_page, write_page
     from anchorscope.reproduction.tables import claims_table, write_into
 
     out: Path = given["out"]
+    page = given.get("page", out / "reproduction.md")
+    refuse_foreign(page, is_page)
     if "draw" not in given:
         outcome = reproduce(plan(given), lambda sentence: say(given, sentence))
         cannot = f", {len(outcome.left_out)} of them cannot be made here" if outcome.left_out else ""
@@ -85,7 +88,6 @@ def run(given: Mapping[str, Any], output: TextIO) -> int:
     if not stored:
         raise InputError(f"There is no run in {out} to draw; make some first, without --draw.")
     try:
-        page = given.get("page", out / "reproduction.md")
         for path in write_page(stored, page, serial=serial, png="page" not in given):
             print(path, file=output)
         if "readme" in given:

@@ -10,10 +10,13 @@ from shlex import quote
 from typing import Any, TextIO
 
 from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
 from rich.text import Text
 
 from anchorscope import registry
 from anchorscope.asking.budget import Budget
+from anchorscope.asking.printed import printed_above
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, StorageError
 from anchorscope.files import JOURNAL
 from anchorscope.journal.reader import RunReader
@@ -146,7 +149,11 @@ def waiting(given: Mapping[str, Any], sentence: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    with console.status(Text(sentence, "dim")):
+    sign = Spinner("dots", Text(sentence, "dim"), style="status.spinner")
+    with (
+        printed_above(console),
+        Live(sign, console=console, refresh_per_second=12.5, transient=True, redirect_stdout=False),
+    ):
         yield
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from math import isfinite
@@ -217,7 +217,27 @@ def _values(db: sqlite3.Connection) -> dict[str, Any]:
 def read_costs(db: sqlite3.Connection) -> dict[int, Cost]:
     """What each closed round took, by number."""
     rows = db.execute("SELECT number, cost FROM rounds ORDER BY number")
-    return {number: Cost(**read_json(cost)) for number, cost in rows}
+    return {number: _cost(read_json(cost)) for number, cost in rows}
+
+
+LARGEST_COST = 1 << 53
+"""What no round takes of anything: beyond it, whole numbers are no longer told apart in JSON and on a page."""
+
+
+def _cost(told: Mapping[str, Any]) -> Cost:
+    """What a round took, as a run writes it: a budget goes by it, so none of it is below zero.
+
+    >>> _cost({"tests": -3})
+    Traceback (most recent call last):
+    ValueError: the tests of a round are no count
+    """
+    cost = Cost(**told)
+    for name in Cost.__slots__:
+        value = getattr(cost, name)
+        kinds: tuple[type, ...] = (int, float) if name == "seconds" else (int,)
+        if type(value) not in kinds or not 0 <= value < LARGEST_COST:
+            raise ValueError(f"the {name} of a round are no count")
+    return cost
 
 
 def read_round(db: sqlite3.Connection, number: int) -> Rows:

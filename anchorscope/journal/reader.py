@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.budget import MAX_MODEL_CALLS, MAX_SECONDS
 from anchorscope.errors import RunFolderError
-from anchorscope.files import JOURNAL, no_run_folder, refuse_irregular
+from anchorscope.files import JOURNAL, n_bytes_of_data, no_run_folder, refuse_irregular
 from anchorscope.journal.database import (
     defensive,
     of_kinds,
@@ -31,7 +31,7 @@ from anchorscope.journal.database import (
     reading,
 )
 from anchorscope.journal.measurements import CountedMeasurements, Rows
-from anchorscope.journal.opening import open_for_reading
+from anchorscope.journal.opening import LOG, open_for_reading
 from anchorscope.planning.candidates import priorities
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally
@@ -72,7 +72,7 @@ class RunReader:
             self.written = tuple(str(written) for _, written, *_ in terms)
             self._training = np.array([training for *_, training, _ in terms], np.int64)
             self._beyond = np.array([beyond for *_, beyond in terms], np.int64)
-            _check_size(len(self.labels) * len(self.terms), self._db)
+            _check_size(len(self.labels) * len(self.terms), self._db, self._folder)
             self.settings = Settings.from_dict(self.meta["settings"])
             self.counts_prefixes = strategy(self.settings.strategy).counts_prefixes
             self.tests_anchors = score_tests_anchors(str(self.settings.score))
@@ -297,17 +297,27 @@ def read_heard(folder: Path, *, of_head: bool = False) -> HeardLabels | None:
         opened.close()
 
 
-def _check_size(n_cells: int, db: sqlite3.Connection) -> None:
+def _check_size(n_cells: int, db: sqlite3.Connection, folder: Path) -> None:
     """Every label is counted with every term: a small file may not ask for a large table."""
-    (n_pages,), (page_size,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
-    if n_cells > min(MOST_CELLS, max(FREE_CELLS, CELLS_A_BYTE * n_pages * page_size)):
+    if n_cells > FREE_CELLS and n_cells > min(MOST_CELLS, CELLS_A_BYTE * _n_bytes_held(db, folder)):
         raise ValueError(f"its labels and terms would take a table of {n_cells:,} cells")
+
+
+def _n_bytes_held(db: sqlite3.Connection, folder: Path) -> int:
+    """Bytes of a journal that hold something, be it in the file or in its log: no free page, and no hole."""
+    asked = ("page_count", "freelist_count", "page_size")
+    n_pages, n_free, page_size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in asked)
+    used = (n_pages - n_free) * page_size
+    return min(used, sum(n_bytes_of_data(folder / name, at_most=used) for name in (JOURNAL, LOG)))
 
 
 MOST_CELLS = 1 << 26
 FREE_CELLS = 1 << 20
-CELLS_A_BYTE = 8
-"""Labels times terms of a run: at most so many, and beyond a million no more than the size of its journal explains."""
+CELLS_A_BYTE = 4
+"""Labels times terms of a run: at most so many, and beyond a million no more than the size of its journal explains.
+
+A race keeps two numbers of each cell, a scan at least the probability of each label for each document, and each
+term's counts: a hundred labels and sixteen terms for each document make one cell a byte."""
 
 
 def _check_meta(meta: Mapping[str, Any]) -> None:

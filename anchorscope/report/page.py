@@ -38,8 +38,10 @@ SCRIPTS = (
 
 STYLE = "page.css"
 
-GENERATOR = '<meta name="generator" content="anchorscope">'
-"""The line of a page by which it is known to be ours."""
+GENERATOR = '<meta name="generator" content="anchorscope">\n'
+"""The line of a page by which it is known to be ours: it stands where our markup has it, and the policy follows."""
+
+POLICY = '<meta http-equiv="Content-Security-Policy" content="'
 
 
 def write_report(folder: Path, *, out: Path | None = None, against: Path | None = None) -> Path:
@@ -61,7 +63,8 @@ def write_report(folder: Path, *, out: Path | None = None, against: Path | None 
 
 def is_report(head: bytes) -> bool:
     """Whether the first bytes of a file are those of a report of ours."""
-    return GENERATOR.encode() in head
+    before, generator, _ = asset("page.html").partition(GENERATOR)
+    return head.startswith((before + generator + POLICY).encode())
 
 
 def report(data: object) -> str:
@@ -73,7 +76,7 @@ def report(data: object) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     return _page(
-        policy=f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        policy=f'{POLICY}{policy}">',
         style=f"<style>{style}</style>",
         data=f'<script type="application/json" id="data">{embed(data)}</script>',
         script=f"<script>{script}</script>",

@@ -46,6 +46,10 @@ TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf
 ASSETS = {name: TYPES[Path(name).suffix] for name in (*page.SCRIPTS, page.STYLE)}
 
 
+IsEnding = Callable[[], bool]
+"""Says whether the server has been told to end."""
+
+
 class Question(BaseModel):
     """A text to try; with ``words``, what each of them does."""
 
@@ -70,8 +74,8 @@ class AsciiJSON(JSONResponse):
 class EventStream(StreamingResponse):
     """The newest snapshot whenever there is one; a place among the streams is given back however it ends."""
 
-    def __init__(self, live: LiveRun, leave: Callable[[], None]) -> None:
-        super().__init__(_events(live), media_type="text/event-stream")
+    def __init__(self, live: LiveRun, is_ending: IsEnding, leave: Callable[[], None]) -> None:
+        super().__init__(_events(live, is_ending), media_type="text/event-stream")
         self._leave = leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,10 +86,10 @@ class EventStream(StreamingResponse):
             self._leave()
 
 
-async def _events(live: LiveRun) -> AsyncIterator[str]:
+async def _events(live: LiveRun, is_ending: IsEnding) -> AsyncIterator[str]:
     sent = -1
     last = monotonic()
-    while True:
+    while not is_ending():  # the server waits for a moment, and then ends with an error what has not come to its end
         if live.version != sent:
             sent = live.version
             last = monotonic()
@@ -96,11 +100,11 @@ async def _events(live: LiveRun) -> AsyncIterator[str]:
         await asyncio.sleep(POLL_SECONDS)
 
 
-def make_app(live: LiveRun, *, token: str, port: int) -> Guard:
+def make_app(live: LiveRun, *, token: str, port: int, is_ending: IsEnding = lambda: False) -> Guard:
     """The page of a run, behind its guard."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, default_response_class=AsciiJSON)
-    app.include_router(_pages(live))
-    app.include_router(_questions(live))
+    app.include_router(_pages(live, is_ending))
+    app.include_router(_questions(live, is_ending))
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _misunderstood)
     app.add_exception_handler(AnchorscopeError, _not_answered)
@@ -108,7 +112,7 @@ def make_app(live: LiveRun, *, token: str, port: int) -> Guard:
     return Guard(app, token=token, port=port)
 
 
-def _pages(live: LiveRun) -> APIRouter:
+def _pages(live: LiveRun, is_ending: IsEnding) -> APIRouter:
     """What is read: the page, its parts, the view, and the events."""
     router = APIRouter()
     streams: set[object] = set()
@@ -133,12 +137,12 @@ def _pages(live: LiveRun) -> APIRouter:
             raise HTTPException(503)
         place = object()
         streams.add(place)  # here, before anything is sent: many may ask at once
-        return EventStream(live, lambda: streams.discard(place))
+        return EventStream(live, is_ending, lambda: streams.discard(place))
 
     return router
 
 
-def _questions(live: LiveRun) -> APIRouter:
+def _questions(live: LiveRun, is_ending: IsEnding) -> APIRouter:
     """What is asked of the run's thread."""
     router = APIRouter()
 
@@ -151,7 +155,7 @@ def _questions(live: LiveRun) -> APIRouter:
     async def try_it(question: Question, request: Request) -> dict[str, Any]:
         answer = asyncio.wrap_future(live.ask(question.text, words=question.words))
         try:
-            return await _while_somebody_waits(answer, request)
+            return await _while_somebody_waits(answer, request, is_ending)
         except asyncio.TimeoutError as error:
             raise HTTPException(503, "The model takes too long; try again when the run is over.") from error
         except BaseException as error:
@@ -163,13 +167,18 @@ def _questions(live: LiveRun) -> APIRouter:
     return router
 
 
-async def _while_somebody_waits(answer: asyncio.Future[dict[str, Any]], request: Request) -> dict[str, Any]:
+async def _while_somebody_waits(
+    answer: asyncio.Future[dict[str, Any]], request: Request, is_ending: IsEnding
+) -> dict[str, Any]:
     """The answer; a question that nobody waits for any more is not computed, if that has not begun."""
     end = monotonic() + ANSWER_SECONDS
     while True:
         done, _ = await asyncio.wait({answer}, timeout=POLL_SECONDS)
         if done:
             return answer.result()
+        if is_ending():
+            answer.cancel()
+            raise HTTPException(503, "The page is closed.")
         if await request.is_disconnected():
             answer.cancel()
             raise HTTPException(499, "Nobody waits for the answer any more.")
@@ -239,7 +248,7 @@ def make_server(live: LiveRun, *, port: int | None = None) -> tuple[uvicorn.Serv
     found = listener.getsockname()[1]
     token = secrets.token_urlsafe(24)
     config = uvicorn.Config(
-        make_app(live, token=token, port=found),
+        make_app(live, token=token, port=found, is_ending=lambda: server.should_exit),
         http=PatientProtocol,
         ws="none",
         loop="asyncio",
@@ -252,4 +261,5 @@ def make_server(live: LiveRun, *, port: int | None = None) -> tuple[uvicorn.Serv
         timeout_graceful_shutdown=1,
         h11_max_incomplete_event_size=16_384,
     )
-    return uvicorn.Server(config), listener, f"http://127.0.0.1:{found}/?token={token}"
+    server = uvicorn.Server(config)
+    return server, listener, f"http://127.0.0.1:{found}/?token={token}"

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-import regex
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from anchorscope.asking.printed import safe as safe
 from anchorscope.report.figures import DIGITS, figure, percent
 from anchorscope.report.lists import NOTHING_HIDDEN, Row, full_bars, listed, parts, standing
 from anchorscope.report.names import explained_names
@@ -63,7 +63,6 @@ COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 Moves = Mapping[tuple[str, str], int | None]
 """How many ranks a (label, term) has risen of late; None where it is new in the list."""
 
-_UNSAFE = regex.compile(r"[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d\U000e0020-\U000e007f]]", regex.V1)
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 
 
@@ -233,15 +232,6 @@ def side_by_side(blocks: Sequence[Sequence[Text]], across: int, width: int) -> l
             line.rstrip()
             lines.append(line)
     return lines
-
-
-def safe(text: str) -> str:
-    """A stranger's text as one harmless line.
-
-    >>> safe("a\\x1b[31m b\\u202e")
-    'a�[31m b�'
-    """
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def plural(n: int, noun: str) -> str:

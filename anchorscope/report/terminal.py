@@ -10,6 +10,7 @@ Arrows tell how a term moved within the last seconds, so that they can be read b
 from __future__ import annotations
 
 from collections import deque
+from contextlib import ExitStack
 from dataclasses import replace
 from math import inf
 from time import monotonic
@@ -21,6 +22,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from anchorscope.asking.budget import Budget
+from anchorscope.asking.printed import printed_above
 from anchorscope.report.lists import full_bars
 from anchorscope.report.table import (
     WIDEST_BLOCK,
@@ -99,16 +101,19 @@ class LiveTable:
         self._snapshot: Snapshot | None = None
         self._pace = Pace(price_per_1000, budget)
         self._past: deque[tuple[float, Ranks]] = deque()
+        self._drawing = ExitStack()
         self._live = Live(
             console=console,
             get_renderable=self._picture,
             refresh_per_second=FRAMES_A_SECOND,
             transient=True,
+            redirect_stdout=False,
             vertical_overflow="crop",
         )
 
     def open(self) -> None:
         """Start to draw."""
+        self._drawing.enter_context(printed_above(self._console))
         self._live.start()
 
     def update(self, snapshot: Snapshot) -> None:
@@ -128,6 +133,7 @@ class LiveTable:
     def close(self) -> None:
         """Take the table away."""
         self._live.stop()
+        self._drawing.close()
 
     def _picture(self) -> RenderableType:
         snapshot = self._snapshot

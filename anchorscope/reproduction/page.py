@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from anchorscope.errors import RunFolderError
-from anchorscope.files import refuse_irregular
+from anchorscope.files import refuse_foreign, write_whole
 from anchorscope.reproduction import figures, tables
 from anchorscope.reproduction.claims import Finding, judge_all
 from anchorscope.reproduction.grid import ROUNDS, SETTINGS
@@ -54,6 +54,12 @@ are mended in our file, and texts that were one or two characters longer would l
 equal texts are dropped in our file.
 """
 
+BEGINNING = """\
+# The reproduction, claim by claim
+
+This page is written from the records of the runs by `anchorscope reproduce --draw --out FOLDER --page """
+"""How the page begins, by which it is known to be ours."""
+
 ENOUGH = 1000
 """With fewer documents the page calls itself a small pass."""
 
@@ -68,14 +74,19 @@ def write_page(
     folder = path.parent / "data"
     if folder.is_symlink():
         raise RunFolderError(f"{folder} is a link, and nothing is written through links; take it out of the folder.")
-    refuse_irregular(path)
+    refuse_foreign(path, is_page)
     prefix = f"{path.stem}_"
     written = tables.write_all(summary, folder, prefix=prefix)
     written += figures.draw_all(summary, folder, prefix=prefix, png=png)
     path.parent.mkdir(parents=True, exist_ok=True)
     files = [p.name for p in written if p.suffix != ".png"]
-    path.write_text(page(summary, files, path.stem, serial=serial), encoding="utf-8")
+    write_whole(path, page(summary, files, path.stem, serial=serial), is_ours=is_page)
     return [path, *written]
+
+
+def is_page(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of such a page."""
+    return head.startswith(BEGINNING.encode())
 
 
 SENTENCES = """\
@@ -92,10 +103,8 @@ def page(
     """The text of the page of that name."""
     findings = judge_all(summary)
     parts = [
-        "# The reproduction, claim by claim\n",
-        "This page is written from the records of the runs by `anchorscope reproduce --draw --out FOLDER --page "
-        f"docs/{name}.md`; [evaluation.md](evaluation.md) says what the measures mean, and the docstrings of "
-        "`anchorscope/reproduction/` how tasks, models and settings were made.\n",
+        f"{BEGINNING}docs/{name}.md`; [evaluation.md](evaluation.md) says what the measures mean, and the "
+        "docstrings of `anchorscope/reproduction/` how tasks, models and settings were made.\n",
         "## What was run\n",
         _what_was_run(summary),
         _warning(summary),

@@ -8,6 +8,7 @@ of documents with the same perturbator: a folder that mixes them is refused.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,18 @@ def write(out: Path, key: Key, record: Record, kind: str = FOLDER) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     values = {"schema": RECORD_SCHEMA, "task": key.task, "model": key.model, "setting": key.setting, "seed": key.seed}
     text = json.dumps({**values, **record}, allow_nan=False) + "\n"
-    write_whole(folder / key.file, text, is_ours=lambda first: first.startswith(b'{"schema"'))
+    write_whole(folder / key.file, text, is_ours=lambda head: _is_record(head, values))
+
+
+def _is_record(head: bytes, begun: Record) -> bool:
+    """Whether the first bytes of a file are those of a record of that run, of whatever schema.
+
+    >>> _is_record(b'{"schema": 1, "task": "corona", "seconds": 3}', {"schema": 2, "task": "corona"})
+    True
+    """
+    schema, _, rest = json.dumps(dict(begun)).removesuffix("}").partition(", ")
+    beginning = re.sub(r"\d+", r"\\d+", schema.replace("{", r"\{")) + ", " + re.escape(rest)
+    return re.match(beginning.encode(), head) is not None
 
 
 def read(out: Path, kind: str = FOLDER) -> dict[Key, Record]:

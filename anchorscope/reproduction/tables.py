@@ -7,12 +7,13 @@ can compare the two.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from anchorscope.errors import InputError
-from anchorscope.files import refuse_irregular
+from anchorscope.files import refuse_irregular, write_whole
 from anchorscope.reproduction.claims import judge_all
 from anchorscope.reproduction.summary import Row, Summary
 
@@ -44,13 +45,19 @@ def write_all(summary: Summary, folder: Path, *, prefix: str = "") -> list[Path]
         if rows:
             folder.mkdir(parents=True, exist_ok=True)
             path = folder / f"{prefix}{name}.csv"
-            refuse_irregular(path)
-            with path.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-                writer.writeheader()
-                writer.writerows({column: _rounded(value) for column, value in row.items()} for row in rows)
+            _write(path, rows)
             written.append(path)
     return written
+
+
+def _write(path: Path, rows: Sequence[Row]) -> None:
+    """A table as a CSV file; one of the same columns is known to be ours."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    header = text.getvalue().encode()
+    writer.writerows({column: _rounded(value) for column, value in row.items()} for row in rows)
+    write_whole(path, text.getvalue(), is_ours=lambda head: head.startswith(header))
 
 
 def claims_table(path: Path) -> str:

@@ -82,14 +82,25 @@ def test_weights_are_regular_files(kind: str, folder: Path, tmp_path: Path) -> N
         {"transformers_weights": "sub/model.safetensors.index.json"},
         {"configuration_files": ["config.4.0.0.json"]},
         {"fast_tokenizer_files": ["../tokenizer.4.0.0.json"]},
+        {"gguf_file": "model.gguf"},
+        {"tokenizer_file": "/dev/zero"},
+        {"vocab_file": "../config.json"},
     ],
     ids=lambda option: next(iter(option)),
 )
 def test_an_option_that_loads_code_is_refused_by_name(option: dict[str, Any], name: str, folder: Path) -> None:
     """flash_attention_2 is fetched from a hub where the package is not installed."""
+    write(folder.parent / "config.json", {})
     write(folder / name, {"model_type": "bert", **option})
     with pytest.raises(ModelFileError, match=r"sets '\w+' to .*load code or other files"):
         weights_in(folder)
+
+
+@pytest.mark.parametrize("value", [None, "vocab.txt", "./config.json", "/nowhere/tokenizer.json", 7])
+def test_files_of_the_folder_and_files_that_are_gone_may_be_named(value: object, folder: Path) -> None:
+    """Older versions of transformers wrote down where the tokenizer had been loaded from."""
+    write(folder / "tokenizer_config.json", {"tokenizer_file": value, "special_tokens_map_file": value})
+    assert weights_in(folder)
 
 
 @pytest.mark.parametrize("value", [None, "eager", "sdpa"])

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -315,9 +316,60 @@ def test_a_small_journal_may_not_ask_for_a_large_table(run: Path) -> None:
         RunReader(run)
 
 
+def ask_for_a_large_table(db: sqlite3.Connection, n_labels: int) -> None:
+    """A hundred thousand terms of each label, in less than two megabytes, which explain some seven million cells."""
+    with db:
+        db.executemany("INSERT INTO labels VALUES (?, ?)", ((i, str(i)) for i in range(2, n_labels)))
+        db.executemany("INSERT INTO terms VALUES (?, ?, '', 0, 0)", ((i, str(i)) for i in range(12, 100_000)))
+
+
+def sparse(folder: Path) -> None:
+    """The pages that are missing are holes; the header counts them."""
+    size = 8 << 20
+    os.truncate(folder / JOURNAL, size)
+    with open(folder / JOURNAL, "r+b") as file:
+        page_size = int.from_bytes(file.read(18)[16:], "big")
+        file.seek(28)
+        file.write((size // page_size).to_bytes(4, "big"))
+
+
+def freed(folder: Path) -> None:
+    """The pages that are missing are free ones, of rows that were removed."""
+    with closing(sqlite3.connect(folder / JOURNAL)) as db:
+        with db:
+            db.execute("INSERT INTO texts VALUES (1000, ?)", ("x" * (8 << 20),))
+        with db:
+            db.execute("DELETE FROM texts WHERE document = 1000")
+
+
+@pytest.mark.parametrize("inflate", [lambda folder: None, sparse, freed], ids=["as it is", "sparse", "freed"])
+def test_what_holds_nothing_explains_nothing(inflate: Callable[[Path], None], run: Path) -> None:
+    """Eight megabytes would explain the table; the holes and free pages among them do not."""
+    with closing(sqlite3.connect(run / JOURNAL)) as db:
+        ask_for_a_large_table(db, 100)
+    inflate(run)
+    with closing(sqlite3.connect(run / JOURNAL)) as db:
+        n_pages, page_size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    assert inflate not in (sparse, freed) or n_pages * page_size >= 8 << 20
+    with pytest.raises(RunFolderError, match="a table of 10,000,000 cells"):
+        RunReader(run)
+
+
+def test_rows_in_the_log_explain_what_they_ask_for(run: Path, tmp_path: Path) -> None:
+    """Three million cells: the file holds nothing of them yet, the log all that explains them."""
+    with closing(sqlite3.connect(run / JOURNAL)) as db:
+        db.execute("PRAGMA wal_autocheckpoint=0")
+        ask_for_a_large_table(db, 30)
+        folder = Path(shutil.copytree(run, tmp_path / "logged"))
+    assert (folder / JOURNAL).stat().st_size < 1 << 19 < (folder / LOG).stat().st_size
+    RunReader(folder).close()
+
+
 def test_a_small_file_may_ask_for_what_it_explains(monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
     """Two labels and twelve terms are 24 cells; beyond what is free, a byte explains so many."""
     size = (run / JOURNAL).stat().st_size
+    with closing(sqlite3.connect(run / JOURNAL)) as db:
+        assert db.execute("PRAGMA freelist_count").fetchone() == (0,)
     monkeypatch.setattr(reader, "FREE_CELLS", 1)
     monkeypatch.setattr(reader, "CELLS_A_BYTE", 24 / size)
     RunReader(run).close()
