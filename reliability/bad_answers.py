@@ -79,6 +79,19 @@ KINDS: dict[str, tuple[Callable[[Rows], Any], str]] = {
 }
 
 
+HEAD = "positive"
+
+ASKED_ABOUT_ONE = {
+    **dict.fromkeys(("one number a text", "a column too few", "no rows at all"), "an array of shape"),
+    **dict.fromkeys(("a column too many", "a row too few", "a row too many"), "an array of shape"),
+    **dict.fromkeys(("a negative number in one row", "logits"), "no probabilities"),
+}
+"""What is said of a kind instead where the model is asked about one label."""
+
+NO_FAULT_OF_ONE = ("sums to 0.7",)
+"""The probabilities of several labels need not sum to 1."""
+
+
 class Odd:
     """Right but for one call."""
 
@@ -97,7 +110,7 @@ def main() -> int:
     given = options(__doc__).parse_args()
     study = Study(
         "bad_answers",
-        f"{len(KINDS) + 1} kinds of bad predictor output",
+        f"{2 * len(KINDS) - len(NO_FAULT_OF_ONE) + 1} kinds of bad predictor output, of all labels and of one",
         "as many named errors, 0 silent; what came before is kept, and resumes to the same result",
         given.seed,
         not given.in_full,
@@ -110,10 +123,15 @@ def ask_all(study: Study, scratch: Path) -> int:
     """Every kind, one after another."""
     work = Work.make(scratch / "work", 60)
     os.environ[FOLDER] = str(work.folder)
-    expected = result(run_of(work, Odd(None, Counted()), scratch / "peace"))
-    for kind, (_, words) in KINDS.items():
-        said = fault(run_of(work, Odd(kind, Counted()), scratch / "run"))
-        study.add(kind=kind, **judge(work, scratch / "run", said, words, expected))
+    for head in (HEAD, None):
+        expected = result(run_of(work, Odd(None, Counted()), scratch / f"peace-{head}", head=head))
+        for kind, (_, words) in KINDS.items():
+            if head and kind in NO_FAULT_OF_ONE:
+                continue
+            wanted = ASKED_ABOUT_ONE.get(kind, words) if head else words
+            said = fault(run_of(work, Odd(kind, Counted()), scratch / "run", head=head))
+            found = judge(work, scratch / "run", said, wanted, expected, head=head)
+            study.add(kind=f"{kind}, asked about one label" if head else kind, **found)
     study.add(kind="labels that change their order", **changed_labels(work, scratch / "run", expected))
     n_named, n_kept = (sum(row[key] for row in study.rows) for key in ("named", "kept"))
     n = len(study.rows)
@@ -122,9 +140,9 @@ def ask_all(study: Study, scratch: Path) -> int:
     )
 
 
-def run_of(work: Work, model: Odd, folder: Path, *, resume: bool = False) -> Run:
+def run_of(work: Work, model: Odd, folder: Path, *, resume: bool = False, head: str | None = None) -> Run:
     """A run over a function."""
-    predictor = as_predictor(model, labels=Counted.labels)
+    predictor = as_predictor(model, labels=Counted.labels, head=head)
     predictor.fingerprint = "odd"
     retrying = RetryingPredictor(predictor, Retry(tries=2, first_wait=0.0))
     documents = read_files(work.folder / "reviews.csv")
@@ -141,12 +159,12 @@ def fault(run: Run) -> str:
     return ""
 
 
-def judge(work: Work, folder: Path, said: str, words: str, expected: Any) -> dict[str, Any]:
+def judge(work: Work, folder: Path, said: str, words: str, expected: Any, *, head: str | None = None) -> dict[str, Any]:
     """Whether the error names its reason, and whether the run goes on."""
     reader = RunReader(folder)
     n_rounds = len(reader.closed_rounds())
     reader.close()
-    again = result(run_of(work, Odd(None, Counted()), folder, resume=True))
+    again = result(run_of(work, Odd(None, Counted()), folder, resume=True, head=head))
     shutil.rmtree(folder)
     return {"named": words in said, "kept": n_rounds > 0 and again == expected, "rounds": n_rounds, "said": said}
 

@@ -275,6 +275,7 @@ BAD_MODELS = (
     *("no_axis", "one_axis", "three_axes", "masked", "nothing", "not_numbers", "logits", "strings", "complex_numbers"),
     *("one_row_less", "three_columns", "ragged", "other_names", "cancelled", "own_error", "generator_exit", "exits"),
     *("forks_and_exits", "turning", "a_number", "ends_when_read", "long_winded", "mute", "told_no_number"),
+    *("columns_reversed", "numbered_reversed"),
 )
 WITH_LABELS = (
     "half_a_character",
@@ -295,6 +296,10 @@ def of_models() -> dict[str, Case]:
     found = {
         name: Case([*start, "--model", f"reliability.bad_models:{name}", "--labels", "no,yes"], alone="fork" in name)
         for name in BAD_MODELS
+    }
+    found |= {
+        f"{name}, asked about one label": Case([*case.arguments, "--head", "yes"], alone=case.alone)
+        for name, case in found.items()
     }
     found |= {name: Case([*start, "--model", f"reliability.bad_models:{name}"]) for name in WITH_LABELS}
     hanging = [*start, "--model", "reliability.bad_models:hangs", "--max-seconds", "1"]

@@ -62,6 +62,20 @@ def raising(error: BaseException) -> Callable[[list[str]], Any]:
     return fail
 
 
+def columns_reversed(texts: list[str]) -> Any:
+    """A table whose columns are called like the labels, in another order."""
+    import pandas
+
+    return pandas.DataFrame(keywords(texts), columns=["no", "yes"])[["yes", "no"]]
+
+
+def numbered_reversed(texts: list[str]) -> Any:
+    """A table whose columns have numbers, in another order from its first answer on."""
+    import pandas
+
+    return pandas.DataFrame(keywords(texts))[[1, 0]]
+
+
 def exits(texts: list[str]) -> Any:
     """A model that ends the process, or tries to."""
     sys.exit(0)

@@ -26,7 +26,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anchorscope import Explainer
-from anchorscope.asking.answers import Columns, answered, checked, one_hot
+from anchorscope.asking.answers import answered, checked, one_hot
+from anchorscope.asking.columns import Columns
 from anchorscope.errors import InputError, MissingPackageError, ModelError, ModelFileError, UnknownNameError
 from anchorscope.predictors import as_predictor, encoding, load_predictor
 from anchorscope.predictors.encoding import Reach

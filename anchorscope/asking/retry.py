@@ -30,9 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, brief, said_by, shortened
+from anchorscope.asking.answers import answered, brief, said_by, shortened
 from anchorscope.asking.batch_size import BatchSize
 from anchorscope.asking.budget import MOST_TOKENS, Meter, tokens_of
+from anchorscope.asking.columns import Columns
 from anchorscope.asking.kept_answers import KeptAnswers
 from anchorscope.asking.process import called, called_within
 from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError, in_a_line, listed

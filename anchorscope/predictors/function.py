@@ -45,8 +45,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot
+from anchorscope.asking.answers import answered, batches, brief, one_hot
 from anchorscope.asking.budget import tokens_of
+from anchorscope.asking.columns import Columns
 from anchorscope.asking.process import called_within
 from anchorscope.asking.repeated import Repeated
 from anchorscope.asking.retry import Retry
@@ -134,7 +135,8 @@ class FunctionPredictor:
         if not found.texts:
             return
         with suppress(AnchorscopeError):  # a bad answer is spoken of when it is one of the run's
-            rows = answered(lambda some: self._read(found.answer, some), list(found.texts), self.labels)
+            texts = list(found.texts)
+            rows = answered(lambda some: self._read(found.answer, some), texts, self.labels, self._columns)
             self._repeated.see(found.texts, rows)
 
     @property
@@ -159,7 +161,8 @@ class FunctionPredictor:
         """The error that says which texts failed, and carries the rows of the others."""
         well = [number for number in range(len(texts)) if number not in {*failed}]
         asked = [texts[number] for number in well]
-        rows = answered(lambda some: self._read([answer[number] for number in well], some), asked, self.labels)
+        answers = [answer[number] for number in well]
+        rows = answered(lambda some: self._read(answers, some), asked, self.labels, self._columns)
         told = f"The model failed on {len(failed)} of {len(texts)} texts: {brief(answer[failed[0]])}"
         return SomeFailedError(f"{told}.", failed, rows)
 
@@ -176,7 +179,7 @@ class FunctionPredictor:
             rows = in_columns(answer, texts, self._names)
         else:
             rows = answer
-        return rows if self._head is None else self._head.rows(rows)
+        return rows if self._head is None else self._head.rows(rows, texts, self._columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ class HuggingFacePredictor:
             copied = _copy(joined.sigmoid() if self._is_multi_label else joined.softmax(dim=-1))
 
         def answer() -> NDArray[np.float64]:
-            found = copied() if self._head is None else self._head.rows(copied())
+            found = copied() if self._head is None else self._head.rows(copied(), texts)
             rows = np.empty((len(texts), len(self.labels)))
             rows[np.concatenate(numbers)] = found
             return rows
@@ -261,7 +261,7 @@ class PipelinePredictor:
         )
         named = [{score["label"]: score["score"] for score in answer} for answer in answers]
         rows = [[row[label] for label in self.columns] for row in named]
-        return rows if self._head is None else self._head.rows(rows)
+        return rows if self._head is None else self._head.rows(rows, texts)
 
 
 def _for_pipeline(text: str) -> Any:
