@@ -110,7 +110,7 @@ def main() -> int:
     given = options(__doc__).parse_args()
     study = Study(
         "bad_answers",
-        f"{2 * len(KINDS) - len(NO_FAULT_OF_ONE) + 1} kinds of bad predictor output, of all labels and of one",
+        f"{2 * len(KINDS) - len(NO_FAULT_OF_ONE) + 2} kinds of bad predictor output, of all labels and of one",
         "as many named errors, 0 silent; what came before is kept, and resumes to the same result",
         given.seed,
         not given.in_full,
@@ -133,6 +133,7 @@ def ask_all(study: Study, scratch: Path) -> int:
             found = judge(work, scratch / "run", said, wanted, expected, head=head)
             study.add(kind=f"{kind}, asked about one label" if head else kind, **found)
     study.add(kind="labels that change their order", **changed_labels(work, scratch / "run", expected))
+    study.add(kind="columns in another order after a kill", **turned_columns(work, scratch / "run", expected))
     n_named, n_kept = (sum(row[key] for row in study.rows) for key in ("named", "kept"))
     n = len(study.rows)
     return study.end(
@@ -180,6 +181,27 @@ def changed_labels(work: Work, folder: Path, expected: Any) -> dict[str, Any]:
     except ModelError as error:
         said = str(error)
     return judge(work, folder, said, "are now positive, negative", expected)
+
+
+class Tabled(Counted):
+    """Answers tables, whose columns have names of their own and stand as it says."""
+
+    def __init__(self, *columns: str) -> None:
+        super().__init__()
+        self.columns = columns
+
+    def predict(self, texts: Sequence[str]) -> Any:
+        """A table of probabilities."""
+        import pandas
+
+        return pandas.DataFrame(super().predict(texts), columns=["neg", "pos"])[[*self.columns]]
+
+
+def turned_columns(work: Work, folder: Path, expected: Any) -> dict[str, Any]:
+    """A run ends in the middle, and goes on with a model that puts its columns into another order."""
+    fault(run_of(work, Odd("an exception", Tabled("neg", "pos")), folder))
+    said = fault(run_of(work, Odd(None, Tabled("pos", "neg")), folder, resume=True))
+    return judge(work, folder, said, "are now pos, neg", expected)
 
 
 def result(run: Run) -> dict[str, Any]:

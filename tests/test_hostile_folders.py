@@ -179,6 +179,17 @@ def test_the_study_finds_nothing_in_its_small_form() -> None:
 # --- numbers and kinds that no run writes ---
 
 
+@pytest.mark.parametrize("value", ["5", '"no, yes"', "[1, 2]", '{"no": 1}'])
+def test_columns_that_are_no_names_are_refused(
+    value: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with plant.database() as db:
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('columns', ?)", (value,))
+    (plant.folder / "result.json").unlink()
+    assert asked(plant, scratch, *COMMANDS["resume"]) == 2
+    assert "the columns of the model are no names" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("key", ["drawn", "asked", "tokens", "kept", "documents"])
 @pytest.mark.parametrize("value", ["null", "[]", '"x"', "-1000000000"])
 def test_a_count_that_is_none_is_refused(

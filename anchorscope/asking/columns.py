@@ -23,6 +23,9 @@ from anchorscope.errors import ModelError, listed
 class Columns:
     """What the columns were in the first answer: every other has to say the same. ``own`` are a model's own labels.
 
+    ``names`` are what they were, None as long as no answer has said it. Who asks elsewhere, or goes on later, has to
+    ``remember`` them.
+
     >>> import pandas
     >>> columns = Columns()
     >>> columns.check(pandas.DataFrame([[0.2, 0.8]], columns=[0, 1]))
@@ -34,21 +37,24 @@ put them into one order.
 
     def __init__(self, own: Sequence[str] | None = None) -> None:
         self._own = own
-        self._first: list[str] | None = None
+        self.names: list[str] | None = None
 
     def check(self, rows: Any) -> None:
         """Refuse an answer whose columns are others than those of the first one, or stand in another order."""
         names = column_names(rows)
         if names is None:
             return
-        if self._first is None:
+        if self.names is None:
             check_order(names, self._own or ())
-            self._first = names
-        if names != self._first:
-            raise ModelError(
-                f"The model's columns were {listed(self._first)} and are now {listed(names)}: they would be read "
-                "as other labels; put them into one order."
-            )
+            self.names = names
+        _compare(self.names, names)
+
+    def remember(self, names: Sequence[str] | None) -> None:
+        """What they were in answers that were given elsewhere or before; None if these did not say it."""
+        if names is None:
+            return
+        _compare(names, self.names or names)
+        self.names = [*names]
 
 
 def check_order(names: Sequence[str], labels: Sequence[str]) -> None:
@@ -59,6 +65,14 @@ def check_order(names: Sequence[str], labels: Sequence[str]) -> None:
                 f"The model's columns are {listed(names)}; expected {listed(expected)}, in this order; "
                 "put them into the order of the labels."
             )
+
+
+def _compare(then: Sequence[str], now: Sequence[str]) -> None:
+    if [*then] != [*now]:
+        raise ModelError(
+            f"The model's columns were {listed(then)} and are now {listed(now)}: they would be read as other labels; "
+            "put them into one order."
+        )
 
 
 def column_names(rows: Any) -> list[str] | None:

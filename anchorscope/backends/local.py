@@ -77,14 +77,16 @@ class Processes:
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
         """As the local score does, each worker its share of the units."""
         dealt = shares(self._score, units, self.n_workers, max_calls)
-        answers = self._answers(_measure, [share.units for share in dealt], [share.allowed for share in dealt])
+        columns = [self._score.columns.names] * len(dealt)
+        answers = self._answers(_measure, [share.units for share in dealt], [share.allowed for share in dealt], columns)
         return joined(dealt, answers)
 
     def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
         """What the model says of some texts (texts, labels), and what that took."""
         parts = list(batches(texts, max(1, -(-len(texts) // self.n_workers))))
         spare = (max_calls - len(texts)) / max(1, len(parts))
-        answers = self._answers(_predict, parts, [len(part) + spare for part in parts])
+        columns = [self._score.columns.names] * len(parts)
+        answers = self._answers(_predict, parts, [len(part) + spare for part in parts], columns)
         return np.concatenate([rows for rows, _ in answers]), sum((cost for _, cost in answers), Cost())
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
@@ -153,11 +155,13 @@ def _end_with(parent: int) -> None:
     Thread(target=watch, name="anchorscope-parent", daemon=True).start()
 
 
-def _measure(units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
+def _measure(units: Sequence[Unit], max_calls: float, columns: Sequence[str] | None) -> tuple[Measurements, Cost]:
     assert _score is not None, "the pool's initializer sets the local score"
+    _score.columns.remember(columns)  # the first worker to start knew of no answer yet
     return _score.measure(units, max_calls)
 
 
-def _predict(texts: Sequence[str], max_calls: float) -> tuple[NDArray[np.float64], Cost]:
+def _predict(texts: Sequence[str], max_calls: float, columns: Sequence[str] | None) -> tuple[NDArray[np.float64], Cost]:
     assert _score is not None, "the pool's initializer sets the local score"
+    _score.columns.remember(columns)
     return _score.predict(texts, max_calls)

@@ -125,7 +125,7 @@ class FunctionPredictor:
         self.labels = self._head.labels if self._head else names
         self.has_probabilities = not answers_names
         self._has_answered = answers_names
-        self._columns = Columns()
+        self.columns = Columns()
         self.fingerprint = fingerprint or of_object(function)
         self._repeated = Repeated(self.name, self.labels)
         self._remember(found)
@@ -136,7 +136,7 @@ class FunctionPredictor:
             return
         with suppress(AnchorscopeError):  # a bad answer is spoken of when it is one of the run's
             texts = list(found.texts)
-            rows = answered(lambda some: self._read(found.answer, some), texts, self.labels, self._columns)
+            rows = answered(lambda some: self._read(found.answer, some), texts, self.labels, self.columns)
             self._repeated.see(found.texts, rows)
 
     @property
@@ -146,7 +146,7 @@ class FunctionPredictor:
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
-        rows = answered(self._rows, texts, self.labels, self._columns)
+        rows = answered(self._rows, texts, self.labels, self.columns)
         self._repeated.see(texts, rows)
         return rows
 
@@ -162,7 +162,7 @@ class FunctionPredictor:
         well = [number for number in range(len(texts)) if number not in {*failed}]
         asked = [texts[number] for number in well]
         answers = [answer[number] for number in well]
-        rows = answered(lambda some: self._read(answers, some), asked, self.labels, self._columns)
+        rows = answered(lambda some: self._read(answers, some), asked, self.labels, self.columns)
         told = f"The model failed on {len(failed)} of {len(texts)} texts: {brief(answer[failed[0]])}"
         return SomeFailedError(f"{told}.", failed, rows)
 
@@ -179,7 +179,7 @@ class FunctionPredictor:
             rows = in_columns(answer, texts, self._names)
         else:
             rows = answer
-        return rows if self._head is None else self._head.rows(rows, texts, self._columns)
+        return rows if self._head is None else self._head.rows(rows, texts, self.columns)
 
 
 @dataclass(frozen=True, slots=True)

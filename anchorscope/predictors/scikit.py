@@ -74,14 +74,14 @@ class ScikitPredictor:
                 "%s gives no probabilities: a softmax of its margins stands for them, which is not calibrated.",
                 self.name,
             )
-        self._columns = Columns(self.classes)
+        self.columns = Columns(self.classes)
         self._text_column = column_read(model, text_column, self.name)
         self.is_fully_fingerprinted = False  # a class of one's own may change; a .skops file of known types cannot
         self.fingerprint = fingerprint or of_object(model)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
-        return answered(self._rows, texts, self.labels, self._columns)
+        return answered(self._rows, texts, self.labels, self.columns)
 
     def _rows(self, texts: list[str]) -> Any:
         if (now := _classes(self.model)) != self.classes:
@@ -91,9 +91,9 @@ class ScikitPredictor:
             )
         if is_multi_label(self.model):
             assert self._head is not None
-            return self._head.rows(self._of_all_heads(texts), texts, self._columns)
+            return self._head.rows(self._of_all_heads(texts), texts, self.columns)
         rows = self._of_one_label(texts)
-        return rows if self._head is None else self._head.rows(rows, texts, self._columns)
+        return rows if self._head is None else self._head.rows(rows, texts, self.columns)
 
     def _of_one_label(self, texts: list[str]) -> Any:
         if self._has_margins:
@@ -118,7 +118,7 @@ class ScikitPredictor:
     def _numbers(self, ask: Callable[[Any], Any], texts: list[str]) -> NDArray[np.float64]:
         """What it answers, where something is computed of that: numbers of any shape, in columns that stay."""
         answer = self._asked(ask, texts)
-        self._columns.check(answer)
+        self.columns.check(answer)
         return plain_numbers(answer, texts, self._names)
 
     def _asked(self, ask: Callable[[Any], Any], texts: list[str]) -> Any:
