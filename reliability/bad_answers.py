@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,24 @@ def table(rows: Rows) -> Any:
     return pandas.DataFrame({"positive": rows[:, 1], "negative": rows[:, 0]})
 
 
+def series(rows: Rows) -> Any:
+    """A series a row, whose entries are named as the labels and have changed their order."""
+    import pandas
+
+    return [pandas.Series({"positive": p, "negative": n}) for n, p in rows]
+
+
+def named_tuples(rows: Rows) -> Any:
+    """A named tuple a row, the last one of another type than the others."""
+    one, other = (namedtuple("Row", names) for names in ("neg pos", "pos neg"))
+    return [one(*row) for row in rows[:-1]] + [other(*row) for row in rows[-1:]]
+
+
+def masked_rows(rows: Rows) -> Any:
+    """An array a row, in one of which a value is masked."""
+    return [np.ma.masked_array(row, mask=[number == 0, False]) for number, row in enumerate(rows)]
+
+
 def raises(error: BaseException) -> Any:
     """Raise instead of answering."""
     raise error
@@ -74,6 +93,10 @@ KINDS: dict[str, tuple[Callable[[Rows], Any], str]] = {
     "a sparse matrix": (lambda rows: __import__("scipy.sparse").sparse.csr_matrix(rows), "a single csr_matrix"),
     "label names instead of probabilities": (lambda rows: ["positive"] * len(rows), "label names now"),
     "columns in another order": (table, "columns are positive, negative"),
+    "rows whose names are in another order": (series, "columns are positive, negative"),
+    "rows that differ in their names": (named_tuples, "name their columns differently (neg, pos; pos, neg)"),
+    "a masked value": (lambda rows: np.ma.masked_array(rows, mask=rows > 0.5), "values are masked"),
+    "a masked value in a row": (masked_rows, "values are masked"),
     "an exception": (lambda rows: raises(ValueError("broken")), "ValueError: broken"),
     "an exit": (lambda rows: raises(SystemExit(3)), "SystemExit"),
 }

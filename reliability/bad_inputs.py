@@ -275,7 +275,7 @@ BAD_MODELS = (
     *("no_axis", "one_axis", "three_axes", "masked", "nothing", "not_numbers", "logits", "strings", "complex_numbers"),
     *("one_row_less", "three_columns", "ragged", "other_names", "cancelled", "own_error", "generator_exit", "exits"),
     *("forks_and_exits", "turning", "a_number", "ends_when_read", "long_winded", "mute", "told_no_number"),
-    *("columns_reversed", "numbered_reversed"),
+    *("columns_reversed", "numbered_reversed", "turning_series", "turning_tuples", "masked_rows"),
 )
 WITH_LABELS = (
     "half_a_character",

@@ -110,7 +110,7 @@ probabilities (bad, good).
     if rows is None:
         raise ModelError(f"The model answered None; {expected}; does the function return its result?")
     check_order(column_names(rows) or (), labels)
-    if isinstance(rows, np.ma.MaskedArray) and np.ma.getmaskarray(rows).any():
+    if _is_masked(rows) or (isinstance(rows, Sequence) and any(map(_is_masked, rows))):
         raise ModelError(f"The model answered an array in which values are masked; {expected}; fill them in.")
     try:
         array = np.asarray(rows)
@@ -186,6 +186,11 @@ def shortened(text: str) -> str:
     "'word word word word word word word word word word …'"
     """
     return repr(text if len(text) <= 60 else f"{text[:50]}…")
+
+
+def _is_masked(values: Any) -> bool:
+    """Whether an array has masked values, of which numpy would take what lies below the mask."""
+    return isinstance(values, np.ma.MaskedArray) and bool(np.ma.getmaskarray(values).any())
 
 
 def _ragged(rows: Sequence[Any], texts: Sequence[str], labels: Sequence[str]) -> str:

@@ -439,7 +439,7 @@ def _told_at_once(predictor: Predictor) -> int | None:
 def _told_columns(predictor: Predictor) -> Columns:
     """Where a predictor keeps what its model calls the columns; others' answers are looked at here."""
     told = getattr(predictor, "columns", None)
-    return told if isinstance(told, Columns) else Columns()
+    return told if isinstance(told, Columns) else Columns(predictor.labels)
 
 
 def _told_number(predictor: Predictor, name: str, kind: type) -> Any:

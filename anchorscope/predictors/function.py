@@ -125,7 +125,7 @@ class FunctionPredictor:
         self.labels = self._head.labels if self._head else names
         self.has_probabilities = not answers_names
         self._has_answered = answers_names
-        self.columns = Columns()
+        self.columns = Columns(names)
         self.fingerprint = fingerprint or of_object(function)
         self._repeated = Repeated(self.name, self.labels)
         self._remember(found)

@@ -74,7 +74,8 @@ class ScikitPredictor:
                 "%s gives no probabilities: a softmax of its margins stands for them, which is not calibrated.",
                 self.name,
             )
-        self.columns = Columns(self.classes)
+        self.columns = Columns(names, self.classes)
+        self._tables = [Columns((f"not {name}", name)) for name in names]  # where it answers one a label
         self._text_column = column_read(model, text_column, self.name)
         self.is_fully_fingerprinted = False  # a class of one's own may change; a .skops file of known types cannot
         self.fingerprint = fingerprint or of_object(model)
@@ -113,6 +114,8 @@ class ScikitPredictor:
         answer = self._asked(self.model.predict_proba, texts)
         if not isinstance(answer, list):
             return answer
+        for table, columns in zip(answer, self._tables, strict=False):
+            columns.check(table)
         return np.stack([plain_numbers(table, texts, ("no", "yes"))[:, -1] for table in answer], axis=1)
 
     def _numbers(self, ask: Callable[[Any], Any], texts: list[str]) -> NDArray[np.float64]:
