@@ -146,6 +146,8 @@ def documents(table: bytes) -> dict[str, bytes]:
         "wide.csv": b"text,label\ngreat,a,b\n",
         "quote.csv": b'text\n"great\n',
         "twice.jsonl": b'{"text": "great", "text": "bad"}\n',
+        "dotted.jsonl": b'{"a": {"text": "great"}, "a.text": "bad"}\n',
+        "pair.csv": b'a,b,"a,b"\ngreat,bad,film\n',
         "broken.jsonl": b'{"text": "great"\n',
         "list.jsonl": b'["great"]\n',
         "deep.jsonl": b"[" * 100_000 + b"\n",
@@ -168,6 +170,7 @@ def parquets() -> dict[str, bytes]:
         "dates.parquet": pyarrow.table({"text": [datetime(2020, 1, 1)]}),
         "lists.parquet": pyarrow.table({"text": [["great"], ["bad"]]}),
         "other.parquet": pyarrow.table({"body": ["great"]}),
+        "dotted.parquet": pyarrow.table({"a": [{"text": "great"}], "a.text": ["bad"]}),
         "bomb.parquet": pyarrow.table({"text": ["great " * 100_000] * 5}),
         "bomb_of_many.parquet": pyarrow.table({"text": [f"great {n} " * 10_000 for n in range(50)]}),
     }
@@ -238,6 +241,8 @@ def of_documents() -> dict[str, Case]:
         more = ("--max-unpacked", "1000000") if name.startswith("bomb") else ()
         more += ("--label-column", "label") if name in ("far.parquet", "half.jsonl") else ()
         more += ("--text-column", "body") if name in ("texts.txt", "contradicting.parquet") else ()
+        more += ("--text-column", "a.text") if name.startswith("dotted") else ()
+        more += ("--text-column", "a,b") if name == "pair.csv" else ()
         found[name] = Case(["explain", name, *MODEL, *PLAIN, *more])
         if name.startswith("bomb") and name.endswith(".parquet"):
             found[f"{name}, drawn"] = Case(["explain", name, "--draw", "5", *MODEL, *PLAIN, *more])

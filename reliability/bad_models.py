@@ -59,7 +59,7 @@ class TurningRows:
     def __call__(self, texts: list[str]) -> Any:
         """A row with names for each text."""
         self.n_calls += 1
-        names = ["neg", "pos"] if self.n_calls == 1 else ["pos", "neg"]
+        names = ["neg", "pos"] if self.n_calls % 2 else ["pos", "neg"]
         return [self.row({name: {"neg": n, "pos": p}[name] for name in names}) for n, p in keywords(texts)]
 
 
