@@ -246,7 +246,16 @@ def of_documents() -> dict[str, Case]:
         found[name] = Case(["explain", name, *MODEL, *PLAIN, *more])
         if name.startswith("bomb") and name.endswith(".parquet"):
             found[f"{name}, drawn"] = Case(["explain", name, "--draw", "5", *MODEL, *PLAIN, *more])
-    paths = ("missing.csv", ".", "good.csv/x.csv", "a\0b.csv", "~nobody-here/x.csv", "a" * 300 + ".csv", "")
+    paths = (
+        "missing.csv",
+        ".",
+        "good.csv/x.csv",
+        "a\0b.csv",
+        "~nobody-here/x.csv",
+        "a" * 300 + ".csv",
+        "",
+        "a\ud800.csv",
+    )
     for path in paths:
         found[f"path {path[:20]!a}"] = Case(["explain", path, *MODEL, *PLAIN])
     for encoding in ("utf-16", "utf-32", "hex", "nonsense", "\0"):

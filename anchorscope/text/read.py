@@ -277,6 +277,8 @@ def _reading(source: str) -> Iterator[None]:
         raise DocumentsError(
             f"{source} cannot be read ({error}); check that it is complete and what its name says."
         ) from error
+    except UnicodeEncodeError as error:
+        raise DocumentsError(f"{source!r} is no path: it holds half a character.") from error
     except ValueError as error:
         if "null" not in str(error):
             raise

@@ -442,6 +442,13 @@ def test_a_field_inside_an_object_is_named_with_dots(tmp_path: Path) -> None:
     assert [(document.text, document.label) for document in read.documents] == [("so gut", "ja"), ("so so", None)]
 
 
+@pytest.mark.parametrize("path", ["\ud800", "a\ud800.csv", "folder/a\udfff.txt.gz"])
+def test_half_a_character_is_in_no_path(path: str) -> None:
+    r"""A folder of a run can name it, as JSON writes it down: "\ud800"."""
+    with pytest.raises(DocumentsError, match=r"is no path: it holds half a character"):
+        read_files(path, format="csv")
+
+
 def test_a_key_with_dots_in_it_is_a_key(tmp_path: Path) -> None:
     path = tmp_path / "docs.jsonl"
     path.write_text('{"a.b": "by its name", "a": {"c": "inside"}}\n')
