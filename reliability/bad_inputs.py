@@ -258,6 +258,9 @@ def of_documents() -> dict[str, Case]:
     )
     for path in paths:
         found[f"path {path[:20]!a}"] = Case(["explain", path, *MODEL, *PLAIN])
+    for device in ("/dev/zero", "/dev/full"):
+        for form in ("txt", "csv", "jsonl", "parquet"):
+            found[f"{device} as {form}"] = Case(["explain", device, *MODEL, *PLAIN, "--format", form], alone=True)
     for encoding in ("utf-16", "utf-32", "hex", "nonsense", "\0"):
         found[f"encoding {encoding!a}"] = Case([*EXPLAIN, "--encoding", encoding])
     return found

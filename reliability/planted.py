@@ -358,7 +358,7 @@ def other_sources(plant: Plant) -> None:
     said = plant.chances.choice(
         [
             *([], 7, "x", {"documents": 7}, {"documents": [[]]}, {"model": {}}, {"model": "\x1b[2J"}),
-            *({"documents": [path]} for path in ("\ud800", "a\0b", "a" * 300, "", ".")),
+            *({"documents": [path], "format": "csv"} for path in ("\ud800", "a\0b", "a" * 300, "", ".", "/dev/zero")),
         ]
     )
     with plant.database() as db:
