@@ -281,7 +281,14 @@ OPTIONS: tuple[tuple[str, ...], ...] = (
     *(("--stop-words", "x"), ("--order", "x"), ("--score", "x"), ("--clean", "x"), ("--format", "x")),
     *(("--perturbator", "x"), ("--perturbator", "a\0b"), ("--perturbator", "masked-lm:nowhere")),
     *(("--label", "maybe"), ("--labels", "no,no"), ("--labels", "no"), ("--labels", "no,y\ud800")),
-    *(("--out", ""), ("--out", "a\0b"), ("--out", "good.csv"), ("--out", "good.csv/run"), ("--out", "a" * 300)),
+    *(
+        ("--out", "~nobody-here/x"),
+        ("--out", ""),
+        ("--out", "a\0b"),
+        ("--out", "good.csv"),
+        ("--out", "good.csv/run"),
+        ("--out", "a" * 300),
+    ),
     *(("--out", "new/a/b", "--label", "maybe"), ("--out", "a/../new", "--label", "maybe")),
     *(("--out", "run"), ("--resume",), ("--training", "missing.csv"), ("--trust", "os.system"), ("--device", "abacus")),
     *((f"{name}=--",) for name in ("--model", "--out", "--top-k", "--label", "--training", "--preset", "--device")),
@@ -325,6 +332,7 @@ def of_models() -> dict[str, Case]:
     for name in ("cannot_travel", "long_farewell"):
         travel = [*start, "--model", f"reliability.bad_models:{name}", "--workers", "2"]
         found[f"{name} to workers"] = Case(travel, alone=True)
+        found[f"{name} to workers, kept"] = Case([*travel, "--out", "new"], alone=True)
     for name in ("closes_streams", "closes_files", "renames_the_world", "leaves_a_thread", "takes_leave"):
         found[name] = Case([*start, "--model", f"reliability.bad_models:{name}", "--labels", "no,yes"], alone=True)
     paths = (

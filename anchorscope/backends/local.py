@@ -55,6 +55,7 @@ class Processes:
     def __init__(self, score: MeteredScore, workers: int) -> None:
         from loky import ProcessPoolExecutor
         from loky.backend.context import LokyContext
+        from loky.backend.reduction import dump
 
         started: list[Any] = []
 
@@ -68,6 +69,10 @@ class Processes:
         self._started = started
         self._score = score
         self.n_workers = workers
+        try:
+            dump(score, _Nowhere())  # before a model is asked that could not be used in the end
+        except Exception as error:  # what packs a model is the model's
+            raise _cannot_travel(error) from error
         threads = str(max(1, (os.cpu_count() or workers) // workers))
         environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
         self._pool: Any = ProcessPoolExecutor(
@@ -99,10 +104,7 @@ class Processes:
         except (PicklingError, TypeError, AttributeError) as error:
             if "pickle" not in str(error).lower() and not isinstance(error, PicklingError):
                 raise
-            raise InputError(
-                f"The model or the perturbator cannot travel to worker processes ({brief(error)}); use --workers 1, or "
-                "name a function of a module, which each worker imports."
-            ) from error
+            raise _cannot_travel(error) from error
         except RuntimeError as error:  # loky: a worker died, or could not start
             raise AnchorscopeError(
                 f"A worker process ended unexpectedly ({brief(error)}); "
@@ -117,6 +119,21 @@ class Processes:
                 with suppress(ProcessLookupError):
                     os.kill(worker.pid, signal.SIGKILL)
                 worker.join()
+
+
+def _cannot_travel(error: Exception) -> InputError:
+    return InputError(
+        f"The model or the perturbator cannot travel to worker processes ({brief(error)}); use --workers 1, or "
+        "name a function of a module, which each worker imports."
+    )
+
+
+class _Nowhere:
+    """Takes what is packed only to see whether it can be."""
+
+    def write(self, data: Any) -> int:
+        """Forget it."""
+        return memoryview(data).nbytes
 
 
 PR_SET_PDEATHSIG = 1
