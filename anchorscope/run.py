@@ -234,6 +234,7 @@ class Run:
             loop = Loop(collection, parts, self._choosing + self._predicting, clock)
             for snapshot in loop.snapshots():
                 self._finished = loop.finished
+                self._keep_columns(journal)
                 yield snapshot
 
     def _score(self) -> MeteredScore:
@@ -384,6 +385,7 @@ class Run:
         pieces = [] if known is None else [(Predictions.of(known), known[sampled[sampled < start]])]
         for begin, end, rows in predicting.pieces(chosen, start):
             self.has_predicted = True
+            self._keep_columns(journal)
             if journal:
                 journal.write_predictions(begin, chosen[begin:end], rows)
                 journal.begin({**_told(predicting.spent), "probabilities": self._predictor.has_probabilities})
@@ -394,6 +396,13 @@ class Run:
             np.concatenate([piece.confidence for piece, _ in pieces]),
         )
         return predictions, np.concatenate([rows for _, rows in pieces])
+
+    def _keep_columns(self, journal: Journal | None) -> None:
+        """Write down what the model calls the columns of its answers, once one has said it: a run that goes on must
+        not take them for others."""
+        names = self._predictor.columns.names
+        if journal and names and journal.meta().get("columns") != names:
+            journal.begin({"columns": names})
 
     def _surrogate(
         self,
@@ -432,6 +441,7 @@ class Run:
         then = journal.meta()
         if "settings" in then:
             self._compare(then)
+        self._predictor.columns.remember(then.get("columns"))
         journal.begin({**self._identity(), "sources": self._sources, "heard": self._predictor.heard_names})
         return then
 

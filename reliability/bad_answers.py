@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,24 @@ def table(rows: Rows) -> Any:
     return pandas.DataFrame({"positive": rows[:, 1], "negative": rows[:, 0]})
 
 
+def series(rows: Rows) -> Any:
+    """A series a row, whose entries are named as the labels and have changed their order."""
+    import pandas
+
+    return [pandas.Series({"positive": p, "negative": n}) for n, p in rows]
+
+
+def named_tuples(rows: Rows) -> Any:
+    """A named tuple a row, the last one of another type than the others."""
+    one, other = (namedtuple("Row", names) for names in ("neg pos", "pos neg"))
+    return [one(*row) for row in rows[:-1]] + [other(*row) for row in rows[-1:]]
+
+
+def masked_rows(rows: Rows) -> Any:
+    """An array a row, in one of which a value is masked."""
+    return [np.ma.masked_array(row, mask=[number == 0, False]) for number, row in enumerate(rows)]
+
+
 def raises(error: BaseException) -> Any:
     """Raise instead of answering."""
     raise error
@@ -74,9 +93,26 @@ KINDS: dict[str, tuple[Callable[[Rows], Any], str]] = {
     "a sparse matrix": (lambda rows: __import__("scipy.sparse").sparse.csr_matrix(rows), "a single csr_matrix"),
     "label names instead of probabilities": (lambda rows: ["positive"] * len(rows), "label names now"),
     "columns in another order": (table, "columns are positive, negative"),
+    "rows whose names are in another order": (series, "columns are positive, negative"),
+    "rows that differ in their names": (named_tuples, "name their columns differently (neg, pos; pos, neg)"),
+    "a masked value": (lambda rows: np.ma.masked_array(rows, mask=rows > 0.5), "values are masked"),
+    "a masked value in a row": (masked_rows, "values are masked"),
     "an exception": (lambda rows: raises(ValueError("broken")), "ValueError: broken"),
     "an exit": (lambda rows: raises(SystemExit(3)), "SystemExit"),
 }
+
+
+HEAD = "positive"
+
+ASKED_ABOUT_ONE = {
+    **dict.fromkeys(("one number a text", "a column too few", "no rows at all"), "an array of shape"),
+    **dict.fromkeys(("a column too many", "a row too few", "a row too many"), "an array of shape"),
+    **dict.fromkeys(("a negative number in one row", "logits"), "no probabilities"),
+}
+"""What is said of a kind instead where the model is asked about one label."""
+
+NO_FAULT_OF_ONE = ("sums to 0.7",)
+"""The probabilities of several labels need not sum to 1."""
 
 
 class Odd:
@@ -97,7 +133,7 @@ def main() -> int:
     given = options(__doc__).parse_args()
     study = Study(
         "bad_answers",
-        f"{len(KINDS) + 1} kinds of bad predictor output",
+        f"{2 * len(KINDS) - len(NO_FAULT_OF_ONE) + 2} kinds of bad predictor output, of all labels and of one",
         "as many named errors, 0 silent; what came before is kept, and resumes to the same result",
         given.seed,
         not given.in_full,
@@ -110,11 +146,17 @@ def ask_all(study: Study, scratch: Path) -> int:
     """Every kind, one after another."""
     work = Work.make(scratch / "work", 60)
     os.environ[FOLDER] = str(work.folder)
-    expected = result(run_of(work, Odd(None, Counted()), scratch / "peace"))
-    for kind, (_, words) in KINDS.items():
-        said = fault(run_of(work, Odd(kind, Counted()), scratch / "run"))
-        study.add(kind=kind, **judge(work, scratch / "run", said, words, expected))
+    for head in (HEAD, None):
+        expected = result(run_of(work, Odd(None, Counted()), scratch / f"peace-{head}", head=head))
+        for kind, (_, words) in KINDS.items():
+            if head and kind in NO_FAULT_OF_ONE:
+                continue
+            wanted = ASKED_ABOUT_ONE.get(kind, words) if head else words
+            said = fault(run_of(work, Odd(kind, Counted()), scratch / "run", head=head))
+            found = judge(work, scratch / "run", said, wanted, expected, head=head)
+            study.add(kind=f"{kind}, asked about one label" if head else kind, **found)
     study.add(kind="labels that change their order", **changed_labels(work, scratch / "run", expected))
+    study.add(kind="columns in another order after a kill", **turned_columns(work, scratch / "run", expected))
     n_named, n_kept = (sum(row[key] for row in study.rows) for key in ("named", "kept"))
     n = len(study.rows)
     return study.end(
@@ -122,9 +164,9 @@ def ask_all(study: Study, scratch: Path) -> int:
     )
 
 
-def run_of(work: Work, model: Odd, folder: Path, *, resume: bool = False) -> Run:
+def run_of(work: Work, model: Odd, folder: Path, *, resume: bool = False, head: str | None = None) -> Run:
     """A run over a function."""
-    predictor = as_predictor(model, labels=Counted.labels)
+    predictor = as_predictor(model, labels=Counted.labels, head=head)
     predictor.fingerprint = "odd"
     retrying = RetryingPredictor(predictor, Retry(tries=2, first_wait=0.0))
     documents = read_files(work.folder / "reviews.csv")
@@ -141,12 +183,12 @@ def fault(run: Run) -> str:
     return ""
 
 
-def judge(work: Work, folder: Path, said: str, words: str, expected: Any) -> dict[str, Any]:
+def judge(work: Work, folder: Path, said: str, words: str, expected: Any, *, head: str | None = None) -> dict[str, Any]:
     """Whether the error names its reason, and whether the run goes on."""
     reader = RunReader(folder)
     n_rounds = len(reader.closed_rounds())
     reader.close()
-    again = result(run_of(work, Odd(None, Counted()), folder, resume=True))
+    again = result(run_of(work, Odd(None, Counted()), folder, resume=True, head=head))
     shutil.rmtree(folder)
     return {"named": words in said, "kept": n_rounds > 0 and again == expected, "rounds": n_rounds, "said": said}
 
@@ -162,6 +204,27 @@ def changed_labels(work: Work, folder: Path, expected: Any) -> dict[str, Any]:
     except ModelError as error:
         said = str(error)
     return judge(work, folder, said, "are now positive, negative", expected)
+
+
+class Tabled(Counted):
+    """Answers tables, whose columns have names of their own and stand as it says."""
+
+    def __init__(self, *columns: str) -> None:
+        super().__init__()
+        self.columns = columns
+
+    def predict(self, texts: Sequence[str]) -> Any:
+        """A table of probabilities."""
+        import pandas
+
+        return pandas.DataFrame(super().predict(texts), columns=["neg", "pos"])[[*self.columns]]
+
+
+def turned_columns(work: Work, folder: Path, expected: Any) -> dict[str, Any]:
+    """A run ends in the middle, and goes on with a model that puts its columns into another order."""
+    fault(run_of(work, Odd("an exception", Tabled("neg", "pos")), folder))
+    said = fault(run_of(work, Odd(None, Tabled("pos", "neg")), folder, resume=True))
+    return judge(work, folder, said, "are now pos, neg", expected)
 
 
 def result(run: Run) -> dict[str, Any]:

@@ -146,6 +146,8 @@ def documents(table: bytes) -> dict[str, bytes]:
         "wide.csv": b"text,label\ngreat,a,b\n",
         "quote.csv": b'text\n"great\n',
         "twice.jsonl": b'{"text": "great", "text": "bad"}\n',
+        "dotted.jsonl": b'{"a": {"text": "great"}, "a.text": "bad"}\n',
+        "pair.csv": b'a,b,"a,b"\ngreat,bad,film\n',
         "broken.jsonl": b'{"text": "great"\n',
         "list.jsonl": b'["great"]\n',
         "deep.jsonl": b"[" * 100_000 + b"\n",
@@ -168,6 +170,7 @@ def parquets() -> dict[str, bytes]:
         "dates.parquet": pyarrow.table({"text": [datetime(2020, 1, 1)]}),
         "lists.parquet": pyarrow.table({"text": [["great"], ["bad"]]}),
         "other.parquet": pyarrow.table({"body": ["great"]}),
+        "dotted.parquet": pyarrow.table({"a": [{"text": "great"}], "a.text": ["bad"]}),
         "bomb.parquet": pyarrow.table({"text": ["great " * 100_000] * 5}),
         "bomb_of_many.parquet": pyarrow.table({"text": [f"great {n} " * 10_000 for n in range(50)]}),
     }
@@ -238,12 +241,26 @@ def of_documents() -> dict[str, Case]:
         more = ("--max-unpacked", "1000000") if name.startswith("bomb") else ()
         more += ("--label-column", "label") if name in ("far.parquet", "half.jsonl") else ()
         more += ("--text-column", "body") if name in ("texts.txt", "contradicting.parquet") else ()
+        more += ("--text-column", "a.text") if name.startswith("dotted") else ()
+        more += ("--text-column", "a,b") if name == "pair.csv" else ()
         found[name] = Case(["explain", name, *MODEL, *PLAIN, *more])
         if name.startswith("bomb") and name.endswith(".parquet"):
             found[f"{name}, drawn"] = Case(["explain", name, "--draw", "5", *MODEL, *PLAIN, *more])
-    paths = ("missing.csv", ".", "good.csv/x.csv", "a\0b.csv", "~nobody-here/x.csv", "a" * 300 + ".csv", "")
+    paths = (
+        "missing.csv",
+        ".",
+        "good.csv/x.csv",
+        "a\0b.csv",
+        "~nobody-here/x.csv",
+        "a" * 300 + ".csv",
+        "",
+        "a\ud800.csv",
+    )
     for path in paths:
         found[f"path {path[:20]!a}"] = Case(["explain", path, *MODEL, *PLAIN])
+    for device in ("/dev/zero", "/dev/full"):
+        for form in ("txt", "csv", "jsonl", "parquet"):
+            found[f"{device} as {form}"] = Case(["explain", device, *MODEL, *PLAIN, "--format", form], alone=True)
     for encoding in ("utf-16", "utf-32", "hex", "nonsense", "\0"):
         found[f"encoding {encoding!a}"] = Case([*EXPLAIN, "--encoding", encoding])
     return found
@@ -264,7 +281,14 @@ OPTIONS: tuple[tuple[str, ...], ...] = (
     *(("--stop-words", "x"), ("--order", "x"), ("--score", "x"), ("--clean", "x"), ("--format", "x")),
     *(("--perturbator", "x"), ("--perturbator", "a\0b"), ("--perturbator", "masked-lm:nowhere")),
     *(("--label", "maybe"), ("--labels", "no,no"), ("--labels", "no"), ("--labels", "no,y\ud800")),
-    *(("--out", ""), ("--out", "a\0b"), ("--out", "good.csv"), ("--out", "good.csv/run"), ("--out", "a" * 300)),
+    *(
+        ("--out", "~nobody-here/x"),
+        ("--out", ""),
+        ("--out", "a\0b"),
+        ("--out", "good.csv"),
+        ("--out", "good.csv/run"),
+        ("--out", "a" * 300),
+    ),
     *(("--out", "new/a/b", "--label", "maybe"), ("--out", "a/../new", "--label", "maybe")),
     *(("--out", "run"), ("--resume",), ("--training", "missing.csv"), ("--trust", "os.system"), ("--device", "abacus")),
     *((f"{name}=--",) for name in ("--model", "--out", "--top-k", "--label", "--training", "--preset", "--device")),
@@ -275,6 +299,7 @@ BAD_MODELS = (
     *("no_axis", "one_axis", "three_axes", "masked", "nothing", "not_numbers", "logits", "strings", "complex_numbers"),
     *("one_row_less", "three_columns", "ragged", "other_names", "cancelled", "own_error", "generator_exit", "exits"),
     *("forks_and_exits", "turning", "a_number", "ends_when_read", "long_winded", "mute", "told_no_number"),
+    *("columns_reversed", "numbered_reversed", "turning_series", "turning_tuples", "masked_rows"),
 )
 WITH_LABELS = (
     "half_a_character",
@@ -296,6 +321,10 @@ def of_models() -> dict[str, Case]:
         name: Case([*start, "--model", f"reliability.bad_models:{name}", "--labels", "no,yes"], alone="fork" in name)
         for name in BAD_MODELS
     }
+    found |= {
+        f"{name}, asked about one label": Case([*case.arguments, "--head", "yes"], alone=case.alone)
+        for name, case in found.items()
+    }
     found |= {name: Case([*start, "--model", f"reliability.bad_models:{name}"]) for name in WITH_LABELS}
     hanging = [*start, "--model", "reliability.bad_models:hangs", "--max-seconds", "1"]
     found["hangs when it is asked for its labels"] = Case(hanging, alone=True)
@@ -303,6 +332,7 @@ def of_models() -> dict[str, Case]:
     for name in ("cannot_travel", "long_farewell"):
         travel = [*start, "--model", f"reliability.bad_models:{name}", "--workers", "2"]
         found[f"{name} to workers"] = Case(travel, alone=True)
+        found[f"{name} to workers, kept"] = Case([*travel, "--out", "new"], alone=True)
     for name in ("closes_streams", "closes_files", "renames_the_world", "leaves_a_thread", "takes_leave"):
         found[name] = Case([*start, "--model", f"reliability.bad_models:{name}", "--labels", "no,yes"], alone=True)
     paths = (

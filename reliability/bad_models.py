@@ -8,6 +8,7 @@ import builtins
 import os
 import sys
 import time
+from collections import namedtuple
 from collections.abc import Callable
 from threading import Lock, Thread
 from typing import Any
@@ -48,6 +49,37 @@ class Turning:
         return table if self.n_calls == 1 else table[[1, 0]]
 
 
+class TurningRows:
+    """Answers rows with names, whose order changes from call to call."""
+
+    def __init__(self, row: Callable[..., Any]) -> None:
+        self.row = row
+        self.n_calls = 0
+
+    def __call__(self, texts: list[str]) -> Any:
+        """A row with names for each text."""
+        self.n_calls += 1
+        names = ["neg", "pos"] if self.n_calls % 2 else ["pos", "neg"]
+        return [self.row({name: {"neg": n, "pos": p}[name] for name in names}) for n, p in keywords(texts)]
+
+
+def series(values: dict[str, float]) -> Any:
+    """A row as pandas has it."""
+    import pandas
+
+    return pandas.Series(values)
+
+
+def named_tuple(values: dict[str, float]) -> Any:
+    """A row as a named tuple."""
+    return namedtuple("Row", [*values])(**values)
+
+
+def masked_rows(texts: list[str]) -> Any:
+    """An array a text, in each of which a value is masked."""
+    return [np.ma.masked_array(row, mask=[True, False]) for row in keywords(texts)]
+
+
 def answering(answer: Callable[[int], Any]) -> Callable[[list[str]], Any]:
     """A model that says the same of any n texts."""
     return lambda texts: answer(len(texts))
@@ -60,6 +92,20 @@ def raising(error: BaseException) -> Callable[[list[str]], Any]:
         raise error
 
     return fail
+
+
+def columns_reversed(texts: list[str]) -> Any:
+    """A table whose columns are called like the labels, in another order."""
+    import pandas
+
+    return pandas.DataFrame(keywords(texts), columns=["no", "yes"])[["yes", "no"]]
+
+
+def numbered_reversed(texts: list[str]) -> Any:
+    """A table whose columns have numbers, in another order from its first answer on."""
+    import pandas
+
+    return pandas.DataFrame(keywords(texts))[[1, 0]]
 
 
 def exits(texts: list[str]) -> Any:
@@ -200,6 +246,8 @@ fewer_than_none = FewerThanNone()
 oddly_probed = OddlyProbed()
 long_farewell = LongFarewell(["bad", "good"])
 turning = Turning()
+turning_series = TurningRows(series)
+turning_tuples = TurningRows(named_tuple)
 half_a_character = Estimator(["good\ud800", "bad"])
 reads_files = ReadsFiles(["bad", "good"])
 one_label = Estimator(["good"])

@@ -75,6 +75,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "report elsewhere": ("report", "RUN", "--to", "ELSEWHERE"),
     "compare": ("compare", "REAL", "RUN"),
     "evaluate": ("evaluate", "RUN"),
+    "evaluate, its documents": ("evaluate", "RUN", *MODEL, "--yes"),
     "evaluate, all named": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--cache", "--json"),
     "evaluate, refilled": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--removal", "fill"),
     "evaluate, over time": ("evaluate", "RUN", "--docs", "DOCS", *MODEL, "--over-time"),

@@ -448,7 +448,10 @@ def module_model(plant: Plant) -> None:
 def other_sources(plant: Plant) -> None:
     """Sources of a kind that no run writes."""
     said = plant.chances.choice(
-        [[], 7, "x", {"documents": 7}, {"documents": [[]]}, {"model": {}}, {"model": "\x1b[2J"}]
+        [
+            *([], 7, "x", {"documents": 7}, {"documents": [[]]}, {"model": {}}, {"model": "\x1b[2J"}),
+            *({"documents": [path], "format": "csv"} for path in ("\ud800", "a\0b", "a" * 300, "", ".", "/dev/zero")),
+        ]
     )
     with plant.database() as db:
         db.execute("INSERT OR REPLACE INTO meta VALUES ('sources', ?)", (json.dumps(said),))

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import warnings
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -22,10 +23,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 from golden import assert_golden
+from runs import finish, make_run
 
 from anchorscope import registry
 from anchorscope.cli import main, make_parsers, parse
-from anchorscope.cli.options import FORMS_HELP, PLUG_HELP
+from anchorscope.cli.options import FORMS_HELP, PLUG_HELP, a_path
 from anchorscope.errors import InputError
 from anchorscope.result import json_schema
 from anchorscope.scoring.aggregations import AGGREGATIONS
@@ -836,3 +838,24 @@ def test_a_model_is_not_looked_for_in_a_folder_that_is_gone(
 def test_too_many_samples_are_refused() -> None:
     with pytest.raises(InputError, match="from 1 to 1,000,000"):
         parse(["evaluate", "run", "--against", "lime", "--samples", "9" * 30])
+
+
+def test_a_full_standard_output_is_named(tmp_path: Path) -> None:
+    """The error is that of the place where results go, and no number of the system's."""
+    finish(make_run(folder=tmp_path / "run"))
+    command = [sys.executable, "-m", "anchorscope", "top", str(tmp_path / "run")]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "anchorscope: error: What was found cannot be written to standard output (No space left on device); make room "
+        "there, or send it elsewhere.\n"
+    )
+
+
+def test_a_folder_is_named_with_its_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As a model is; nobody gets a folder that is called ~."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert a_path("~/run") == tmp_path / "run"
+    with pytest.raises(ArgumentTypeError, match="must be a path, not '~nobody-here/x'"):
+        a_path("~nobody-here/x")

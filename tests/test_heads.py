@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from contracts.test_predictor_contract import tiny_bert
 from tiny_onnx import tiny_onnx
@@ -129,13 +130,74 @@ def test_a_server_whose_rows_do_not_sum_to_one() -> None:
     ("answer", "sentence"),
     [
         ([[2.0, -1.0]], "are no probabilities .* through a sigmoid"),
-        ([[0.5]], r"array of shape \(1, 1\); expected 2 probabilities a text"),
-        ([["a", "b"]], "no array of numbers"),
+        ([[0.5]], r"array of shape \(1, 1\) for 1 texts; expected 2 probabilities a text"),
+        ([[0.5, 0.5]] * 2, r"array of shape \(2, 2\) for 1 texts"),
+        ([["a", "b"]], "values of type str32 instead of numbers"),
+        ([["0.5", "0.5"]], "values of type str96 instead of numbers"),
+        ([[0.5, None]], "NoneType instead of numbers"),
+        ([[0.5, float("nan")]], "'x' holds NaN"),
+        ([[0.5, -3.0]], "for threat are no probabilities"),
+        (np.ma.masked_array([[0.5, 0.5]], mask=[[True, False]]), "values are masked"),
+        (pandas.DataFrame([[0.9, 0.1]], columns=HEADS[::-1]), "columns are threat, insult; expected insult, threat"),
+        (pandas.DataFrame([[0.9, 0.1]], columns=[1, 0]), "columns are 1, 0; expected 0, 1"),
     ],
 )
 def test_what_is_no_answer_of_heads_is_a_sentence(answer: Any, sentence: str) -> None:
     with pytest.raises(ModelError, match=sentence):
         as_predictor(lambda texts: answer, labels=HEADS, head="insult").predict(["x"])
+
+
+def test_the_columns_of_a_head_stay_as_they_were() -> None:
+    """A table of numbered or of foreign columns is known by them from its first answer on."""
+    answers = [pandas.DataFrame([[0.2, 0.8]], columns=names) for names in (["a", "b"], ["b", "a"])]
+    predictor = as_predictor(lambda texts: answers.pop(0), labels=HEADS, head="insult")
+    assert predictor.predict(["x"]).tolist() == [[0.8, 0.2]]
+    with pytest.raises(ModelError, match="columns were a, b and are now b, a"):
+        predictor.predict(["y"])
+
+
+class Margins:
+    """A classifier of margins, or of several labels, whose answers are those that it is given."""
+
+    def __init__(self, classes: Any, *answers: Any) -> None:
+        self.classes_ = classes
+        self.answers = [*answers]
+
+    def decision_function(self, texts: list[str]) -> Any:
+        return self.answers.pop(0)
+
+    def predict(self, texts: list[str]) -> Any: ...
+
+
+@pytest.mark.parametrize("classes", [["bad", "good"], [[0, 1], [0, 1]]], ids=["one label", "any number of labels"])
+def test_margins_are_read_like_any_other_answer(classes: Any) -> None:
+    """numpy makes numbers of digits, forgets what is masked, and knows nothing of the names of columns."""
+
+    def tables(*names: list[str]) -> list[Any]:
+        return [pandas.DataFrame([[0.2, 0.8]], columns=each) for each in names]
+
+    def asked(*answers: Any) -> Any:
+        return as_predictor(Margins(classes, *answers), labels=HEADS, head="threat")
+
+    with pytest.raises(ModelError, match="instead of numbers"):
+        asked([["0.5", "1"]]).predict(["x"])
+    with pytest.raises(ModelError, match="values are masked"):
+        asked(np.ma.masked_array([[0.5, 0.5]], mask=[[True, False]])).predict(["x"])
+    turning = asked(*tables(["a", "b"], ["b", "a"]))
+    turning.predict(["x"])
+    with pytest.raises(ModelError, match="are now b, a"):
+        turning.predict(["y"])
+
+
+def test_columns_named_as_the_classes_stand_in_their_order_under_new_names_too() -> None:
+    class Renamed:
+        classes_ = ("neg", "pos")
+
+        def predict_proba(self, texts: list[str]) -> Any:
+            return pandas.DataFrame([[0.9, 0.1]] * len(texts), columns=["pos", "neg"])
+
+    with pytest.raises(ModelError, match="columns are pos, neg; expected neg, pos"):
+        as_predictor(Renamed(), labels=["no", "yes"]).predict(["x"])
 
 
 def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

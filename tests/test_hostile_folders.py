@@ -197,6 +197,31 @@ def test_the_study_finds_nothing_in_its_small_form() -> None:
 # --- numbers and kinds that no run writes ---
 
 
+@pytest.mark.parametrize("column", ["terms.beyond", "terms.training", "counts.documents", "counts.occurrences"])
+@pytest.mark.parametrize("value", [-(2**62), 2**62, -1])
+def test_counts_of_terms_are_counts(
+    column: str, value: int, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """numpy would warn of some, and make sense of others."""
+    table, _, name = column.partition(".")
+    with plant.database() as db:
+        db.execute(f"UPDATE {table} SET {name} = ?", (value,))
+    assert asked(plant, scratch, "top", "RUN") == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and f"{value} is no count" in said
+
+
+@pytest.mark.parametrize("value", ["5", '"no, yes"', "[1, 2]", '{"no": 1}'])
+def test_columns_that_are_no_names_are_refused(
+    value: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with plant.database() as db:
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('columns', ?)", (value,))
+    (plant.folder / "result.json").unlink()
+    assert asked(plant, scratch, *COMMANDS["resume"]) == 2
+    assert "the columns of the model are no names" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("key", ["drawn", "asked", "tokens", "kept", "documents"])
 @pytest.mark.parametrize("value", ["null", "[]", '"x"', "-1000000000"])
 def test_a_count_that_is_none_is_refused(

@@ -97,7 +97,7 @@ def test_two_columns_of_a_file_are_a_pair(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_column_whose_name_has_a_comma_is_a_column(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text('"a,b",a,b\none,two,three\n')
+    (tmp_path / "t.csv").write_text('"a,b",a\none,two\n')
     assert read_files(tmp_path / "t.csv", text_column="a,b").documents[0].text == "one"
 
 

@@ -10,23 +10,28 @@ import os
 import pickle
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import zipfile
+from collections import deque
 from collections.abc import Callable
+from contextlib import closing
 from decimal import Decimal
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anchorscope import Explainer
-from anchorscope.asking.answers import Columns, answered, checked, one_hot
+from anchorscope.asking.answers import answered, checked, one_hot
+from anchorscope.asking.columns import Columns
 from anchorscope.errors import InputError, MissingPackageError, ModelError, ModelFileError, UnknownNameError
 from anchorscope.predictors import as_predictor, encoding, load_predictor
 from anchorscope.predictors.encoding import Reach
@@ -183,6 +188,76 @@ class TestAnswers:
             as_predictor(lambda texts: ["bad"], labels=LABELS).predict(["a", "b"])
 
 
+class Neg(NamedTuple):
+    neg: float
+    pos: float
+
+
+class Pos(NamedTuple):
+    pos: float
+    neg: float
+
+
+class Sized(NamedTuple):
+    good: float
+    bad: float
+
+
+def series(*names: Any) -> Any:
+    return pandas.Series([0.25, 0.75], [*names])
+
+
+class TestRowsWithNames:
+    """Rows are read by position, whatever their entries are called: other names, or another order, are refused."""
+
+    @pytest.mark.parametrize("head", [None, "good"])
+    @pytest.mark.parametrize("kind", [list, tuple, deque])
+    @pytest.mark.parametrize(
+        "rows",
+        [(series("a", "b"), series("b", "a")), (series(0, 1), series(1, 0)), (Neg(0.25, 0.75), Pos(0.25, 0.75))],
+        ids=["series", "numbered series", "named tuples"],
+    )
+    def test_an_order_that_turns(self, rows: Any, kind: Any, head: str | None) -> None:
+        answers = [kind([rows[0]] * 2), kind([rows[1]] * 2), kind(rows)]
+        predictor = as_predictor(lambda texts: answers.pop(0), labels=LABELS, head=head)
+        assert predictor.predict(["a", "b"]).tolist() == [[0.25, 0.75]] * 2
+        with pytest.raises(ModelError, match=r"columns were .* and are now .*: they would be read as other labels"):
+            predictor.predict(["a", "b"])
+        with pytest.raises(ModelError, match=r"rows name their columns differently \(.*; .*\)"):
+            predictor.predict(["a", "b"])
+
+    @pytest.mark.parametrize("row", [series("good", "bad"), Sized(0.25, 0.75)])
+    def test_the_labels_in_another_order(self, row: Any) -> None:
+        with pytest.raises(ModelError, match="columns are good, bad; expected bad, good"):
+            as_predictor(lambda texts: [row] * len(texts), labels=LABELS).predict(["a"])
+
+    def test_numbers_in_another_order(self) -> None:
+        with pytest.raises(ModelError, match="columns are 1, 0; expected 0, 1"):
+            as_predictor(lambda texts: [series(1, 0)] * len(texts), labels=LABELS).predict(["a"])
+        named_so = as_predictor(lambda texts: [series(1, 0)] * len(texts), labels=["1", "0"])
+        assert named_so.predict(["a"]).tolist() == [[0.25, 0.75]]
+
+    def test_some_with_names_and_some_without(self) -> None:
+        with pytest.raises(ModelError, match=r"differently \(neg, pos; no names\)"):
+            as_predictor(lambda texts: [Neg(0.25, 0.75), [0.25, 0.75]], labels=LABELS).predict(["a", "b"])
+
+    def test_they_name_the_labels(self) -> None:
+        assert as_predictor(lambda texts: [Neg(0.25, 0.75)] * len(texts)).labels == ("neg", "pos")
+
+    def test_rows_of_a_database(self) -> None:
+        with closing(sqlite3.connect(":memory:")) as db:
+            db.row_factory = sqlite3.Row
+            rows = [db.execute(f"SELECT 0.25 AS {a}, 0.75 AS {b}").fetchone() for a, b in ("xy", "yx")]
+        with pytest.raises(ModelError, match=r"differently \(x, y; y, x\)"):
+            as_predictor(lambda texts: rows, labels=LABELS).predict(["a", "b"])
+
+    def test_masked_values_in_a_row(self) -> None:
+        """numpy would take what lies below the mask."""
+        row = np.ma.masked_array([0.25, 0.75], mask=[True, False])
+        with pytest.raises(ModelError, match="values are masked"):
+            as_predictor(lambda texts: [row] * len(texts), labels=LABELS).predict(["a"])
+
+
 class TestFailures:
     def test_what_the_model_raises_is_chained(self) -> None:
         def fails(texts: list[str]) -> Any:
@@ -213,7 +288,7 @@ class TestFailures:
         base = object if part == "__array__" else list
         answer = type("Answer", (base,), {part: property(fail) if part == "columns" else fail})()
         with pytest.raises(ModelError, match=type(error).__name__):
-            answered(lambda texts: answer, ["text"], LABELS, Columns())
+            answered(lambda texts: answer, ["text"], LABELS, Columns(LABELS))
 
     def test_an_exception_that_cannot_be_written_is_named(self) -> None:
         class Mute(Exception):

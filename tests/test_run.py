@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from runs import PLAIN, WEIGHTS, explained, finish, make_run, outcome, predictor, reviews
 
@@ -19,6 +22,7 @@ from anchorscope.estimate import estimate
 from anchorscope.journal.reader import RunReader
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.planning.candidates import choose
+from anchorscope.predictors import as_predictor
 from anchorscope.result import RESULT, Result
 from anchorscope.run import Run
 from anchorscope.settings import Settings
@@ -498,3 +502,53 @@ def test_a_perturbator_for_nothing_is_refused_before_anything_is_asked() -> None
         Run(read_texts(reviews()), predictor(), MaskTokenPerturbator(), Settings())
     with pytest.raises(InputError, match="has none to put in their place"):
         Run(read_texts(reviews()), predictor(), None, Settings(score="banzhaf"))
+
+
+class Tabular:
+    """The known model, whose answers are tables in a column order of its own."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def __call__(self, texts: list[str]) -> Any:
+        rows = predictor().predict(texts)
+        table = pandas.DataFrame({"neg": rows[:, 0], "pos": rows[:, 1]})
+        return table[[*self.names]]
+
+
+def tabular(*names: str) -> Any:
+    return as_predictor(Tabular(*names), labels=("no", "yes"))
+
+
+def test_a_run_goes_on_with_the_columns_that_it_began_with(tmp_path: Path) -> None:
+    """A set of names comes in another order in every process: the rows would be read as other labels."""
+    given = {"folder": tmp_path / "run", "round_size": 4}
+    first, turned = tabular("neg", "pos"), tabular("pos", "neg")
+    turned.fingerprint = first.fingerprint = "one model"
+    finish(make_run(model=first, **given), rounds=2)
+    with pytest.raises(ModelError, match="columns were neg, pos and are now pos, neg"):
+        finish(make_run(model=turned, resume=True, **given))
+    again = tabular("neg", "pos")
+    again.fingerprint = "one model"
+    finish(make_run(model=again, resume=True, **given))
+
+
+class TurnsInWorkers(Tabular):
+    """In another process than the first, the columns stand in another order."""
+
+    def __init__(self) -> None:
+        super().__init__("neg", "pos")
+        self.parent = os.getpid()
+
+    def __call__(self, texts: list[str]) -> Any:
+        table = super().__call__(texts)
+        return table if os.getpid() == self.parent else table[["pos", "neg"]]
+
+
+@pytest.mark.parametrize("n", [30, 600])
+def test_workers_know_the_columns_of_the_first_answer(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may have started before it, as where they share in cutting the texts."""
+    monkeypatch.setattr("anchorscope.planning.candidates.CUT_AT_ONCE", 500)
+    monkeypatch.setattr("anchorscope.planning.candidates.CUT_BY_A_HELPER", 700)
+    with pytest.raises(ModelError, match="columns were neg, pos and are now pos, neg"):
+        finish(make_run(reviews(n), model=as_predictor(TurnsInWorkers(), labels=("no", "yes")), workers=2))

@@ -16,7 +16,7 @@ with a faulty one is found afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from numbers import Real
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.asking.columns import Columns, check_order, column_names
 from anchorscope.errors import AnchorscopeError, ModelError, ModelFailedError, clipped, listed
 from anchorscope.types import Predictor, Spelled
 
@@ -31,35 +32,6 @@ T = TypeVar("T")
 
 TOLERANCE = 1e-3
 """How far from 1 a row may sum: what half precision and printed digits lose, and no more."""
-
-
-class Columns:
-    """The columns that a model's answers name: a table says itself what they are, and has to go on saying so.
-
-    >>> import pandas
-    >>> columns = Columns()
-    >>> columns.check(pandas.DataFrame([[0.2, 0.8]], columns=[0, 1]))
-    >>> columns.check(pandas.DataFrame([[0.8, 0.2]], columns=[1, 0]))
-    Traceback (most recent call last):
-    anchorscope.errors.ModelError: The model's columns were 0, 1 and are now 1, 0: they would be read as other labels; \
-put them into one order.
-    """
-
-    def __init__(self) -> None:
-        self._first: list[str] | None = None
-
-    def check(self, rows: Any) -> None:
-        """Refuse an answer whose columns are others than those of the first one, or stand in another order."""
-        names = _column_names(rows)
-        if names is None:
-            return
-        if self._first is None:
-            self._first = names
-        if names != self._first:
-            raise ModelError(
-                f"The model's columns were {listed(self._first)} and are now {listed(names)}: they would be read "
-                "as other labels; put them into one order."
-            )
 
 
 def answered(
@@ -110,13 +82,46 @@ def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 def checked(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
     """``rows`` as an array (texts, labels), provided that each row is a distribution over the labels."""
-    array = _numbers(rows, texts, labels)
+    array = plain_numbers(rows, texts, labels)
     _check_shape(array, texts, labels)
     good = are_distributions(array)
     if not good.all():
-        first = int(np.argmin(good))
-        raise ModelError(f"The model's row for {shortened(texts[first])} {_fault(array[first])}", text=texts[first])
+        raise bad_row(array, texts, int(np.argmin(good)))
     return array
+
+
+def bad_row(array: NDArray[np.float64], texts: Sequence[str], number: int) -> ModelError:
+    """The error that says what is wrong with the row of one of the texts."""
+    text = texts[number]
+    return ModelError(f"The model's row for {shortened(text)} {_fault(array[number])}", text=text)
+
+
+def plain_numbers(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
+    """``rows`` as numbers of any shape; whoever makes something else of an answer makes it of these.
+
+    Strings of digits are no numbers, nor is None (numpy would make it NaN).
+
+    >>> plain_numbers([["0.5", "0.5"]], ["fine film"], ["bad", "good"])
+    Traceback (most recent call last):
+    anchorscope.errors.ModelError: The model answered values of type str96 instead of numbers; expected 1 rows of 2 \
+probabilities (bad, good).
+    """
+    expected = f"expected {len(texts)} rows of {len(labels)} probabilities ({listed(labels)})"
+    if rows is None:
+        raise ModelError(f"The model answered None; {expected}; does the function return its result?")
+    check_order(column_names(rows) or (), labels)
+    if _is_masked(rows) or (isinstance(rows, Sequence) and any(map(_is_masked, rows))):
+        raise ModelError(f"The model answered an array in which values are masked; {expected}; fill them in.")
+    try:
+        array = np.asarray(rows)
+    except Exception as error:
+        fault = _ragged(rows, texts, labels) if isinstance(rows, list | tuple) else brief(error)
+        raise ModelError(f"The model's answer is no array ({fault}); {expected}.") from error
+    odd = _odd_types(array)
+    if array.ndim == 0 or odd:
+        what = f"values of type {', '.join(odd)}" if array.ndim else f"a single {type(rows).__name__}"
+        raise ModelError(f"The model answered {what} instead of numbers; {expected}.")
+    return array.astype(np.float64)
 
 
 def are_distributions(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -183,40 +188,9 @@ def shortened(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:50]}…")
 
 
-def _numbers(rows: Any, texts: Sequence[str], labels: Sequence[str]) -> NDArray[np.float64]:
-    """``rows`` as numbers of any shape. Strings of digits are no numbers, nor is None (numpy would make it NaN)."""
-    expected = f"expected {len(texts)} rows of {len(labels)} probabilities ({listed(labels)})"
-    if rows is None:
-        raise ModelError(f"The model answered None; {expected}; does the function return its result?")
-    _check_columns(rows, labels)
-    if isinstance(rows, np.ma.MaskedArray) and np.ma.getmaskarray(rows).any():
-        raise ModelError(f"The model answered an array in which values are masked; {expected}; fill them in.")
-    try:
-        array = np.asarray(rows)
-    except Exception as error:
-        fault = _ragged(rows, texts, labels) if isinstance(rows, list | tuple) else brief(error)
-        raise ModelError(f"The model's answer is no array ({fault}); {expected}.") from error
-    odd = _odd_types(array)
-    if array.ndim == 0 or odd:
-        what = f"values of type {', '.join(odd)}" if array.ndim else f"a single {type(rows).__name__}"
-        raise ModelError(f"The model answered {what} instead of numbers; {expected}.")
-    return array.astype(np.float64)
-
-
-def _check_columns(rows: Any, labels: Sequence[str]) -> None:
-    """A table says itself what its columns are; in another order they would be read as other labels."""
-    names = _column_names(rows) or []
-    if names != list(labels) and sorted(names) == sorted(labels):
-        raise ModelError(
-            f"The model's columns are {listed(names)}; expected {listed(labels)}, in this order; "
-            "put them into the order of the labels."
-        )
-
-
-def _column_names(rows: Any) -> list[str] | None:
-    """The names of a table's columns; None of what is no table."""
-    columns = getattr(rows, "columns", None)
-    return [str(name) for name in columns] if isinstance(columns, Iterable) else None
+def _is_masked(values: Any) -> bool:
+    """Whether an array has masked values, of which numpy would take what lies below the mask."""
+    return isinstance(values, np.ma.MaskedArray) and bool(np.ma.getmaskarray(values).any())
 
 
 def _ragged(rows: Sequence[Any], texts: Sequence[str], labels: Sequence[str]) -> str:

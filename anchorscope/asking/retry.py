@@ -30,9 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, brief, said_by, shortened
+from anchorscope.asking.answers import answered, brief, said_by, shortened
 from anchorscope.asking.batch_size import BatchSize
 from anchorscope.asking.budget import MOST_TOKENS, Meter, tokens_of
+from anchorscope.asking.columns import Columns
 from anchorscope.asking.kept_answers import KeptAnswers
 from anchorscope.asking.process import called, called_within
 from anchorscope.errors import InputError, ModelError, ModelFailedError, SomeFailedError, in_a_line, listed
@@ -134,7 +135,7 @@ class RetryingPredictor:
         self.n_retries = 0
         self.meter = Meter()
         self.kept = kept
-        self._columns = Columns()
+        self.columns = _told_columns(predictor)
         if isinstance(predictor, BeginningPredictor) and retry.timeout is None:
             self.begin = partial(self._begin, predictor)
         if isinstance(predictor, DifferentiablePredictor):
@@ -281,7 +282,7 @@ class RetryingPredictor:
             )
         start = time.perf_counter()
         try:
-            rows = answered(call, texts, self.labels, self._columns)
+            rows = answered(call, texts, self.labels, self.columns)
         finally:
             self.meter.tokens = tokens_of(self.predictor)
         if self.kept:
@@ -435,6 +436,12 @@ def _told_at_once(predictor: Predictor) -> int | None:
             f"1, or None, not {in_a_line(told)}."
         )
     return int(told)
+
+
+def _told_columns(predictor: Predictor) -> Columns:
+    """Where a predictor keeps what its model calls the columns; others' answers are looked at here."""
+    told = getattr(predictor, "columns", None)
+    return told if isinstance(told, Columns) else Columns(predictor.labels)
 
 
 def _told_number(predictor: Predictor, name: str, kind: type) -> Any:

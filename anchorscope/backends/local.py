@@ -56,6 +56,7 @@ class Processes:
     def __init__(self, score: MeteredScore, workers: int) -> None:
         from loky import ProcessPoolExecutor
         from loky.backend.context import LokyContext
+        from loky.backend.reduction import dump
 
         started: list[Any] = []
 
@@ -69,6 +70,10 @@ class Processes:
         self._started = started
         self._score = score
         self.n_workers = workers
+        try:
+            dump(score, _Nowhere())  # before a model is asked that could not be used in the end
+        except Exception as error:  # what packs a model is the model's
+            raise _cannot_travel(error) from error
         threads = str(max(1, (os.cpu_count() or workers) // workers))
         environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
         self._pool: Any = ProcessPoolExecutor(
@@ -78,14 +83,16 @@ class Processes:
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
         """As the local score does, each worker its share of the units."""
         dealt = shares(self._score, units, self.n_workers, max_calls)
-        answers = self._answers(_measure, [share.units for share in dealt], [share.allowed for share in dealt])
+        columns = [self._score.columns.names] * len(dealt)
+        answers = self._answers(_measure, [share.units for share in dealt], [share.allowed for share in dealt], columns)
         return joined(dealt, answers)
 
     def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
         """What the model says of some texts (texts, labels), and what that took."""
         parts = list(batches(texts, max(1, -(-len(texts) // self.n_workers))))
         spare = (max_calls - len(texts)) / max(1, len(parts))
-        answers = self._answers(_predict, parts, [len(part) + spare for part in parts])
+        columns = [self._score.columns.names] * len(parts)
+        answers = self._answers(_predict, parts, [len(part) + spare for part in parts], columns)
         return np.concatenate([rows for rows, _ in answers]), sum((cost for _, cost in answers), Cost())
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
@@ -98,10 +105,7 @@ class Processes:
         except (PicklingError, TypeError, AttributeError) as error:
             if "pickle" not in str(error).lower() and not isinstance(error, PicklingError):
                 raise
-            raise InputError(
-                f"The model or the perturbator cannot travel to worker processes ({brief(error)}); use --workers 1, or "
-                "name a function of a module, which each worker imports."
-            ) from error
+            raise _cannot_travel(error) from error
         except RuntimeError as error:  # loky: a worker died, or could not start
             raise AnchorscopeError(
                 f"A worker process ended unexpectedly ({brief(error)}); "
@@ -116,6 +120,21 @@ class Processes:
                 with suppress(ProcessLookupError):
                     os.kill(worker.pid, signal.SIGKILL)
                 worker.join()
+
+
+def _cannot_travel(error: Exception) -> InputError:
+    return InputError(
+        f"The model or the perturbator cannot travel to worker processes ({brief(error)}); use --workers 1, or "
+        "name a function of a module, which each worker imports."
+    )
+
+
+class _Nowhere:
+    """Takes what is packed only to see whether it can be."""
+
+    def write(self, data: Any) -> int:
+        """Forget it."""
+        return memoryview(data).nbytes
 
 
 PR_SET_PDEATHSIG = 1
@@ -156,11 +175,13 @@ def _end_with(parent: int) -> None:
     Thread(target=watch, name="anchorscope-parent", daemon=True).start()
 
 
-def _measure(units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
+def _measure(units: Sequence[Unit], max_calls: float, columns: Sequence[str] | None) -> tuple[Measurements, Cost]:
     assert _score is not None, "the pool's initializer sets the local score"
+    _score.columns.remember(columns)  # the first worker to start knew of no answer yet
     return _score.measure(units, max_calls)
 
 
-def _predict(texts: Sequence[str], max_calls: float) -> tuple[NDArray[np.float64], Cost]:
+def _predict(texts: Sequence[str], max_calls: float, columns: Sequence[str] | None) -> tuple[NDArray[np.float64], Cost]:
     assert _score is not None, "the pool's initializer sets the local score"
+    _score.columns.remember(columns)
     return _score.predict(texts, max_calls)

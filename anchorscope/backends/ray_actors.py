@@ -100,7 +100,8 @@ class RayActors:
         n_shares = self._n_parts(SHARES_A_REPLICA, len(units), sum(map(self._score.calls, units)))
         dealt = shares(self._score, units, n_shares, self._dealt_out(units, max_calls))
         lost = _Losses(max_calls, dealt)
-        tasks = [Task("measure", (share.units, share.allowed)) for share in dealt]
+        columns = self._score.columns.names
+        tasks = [Task("measure", (share.units, share.allowed, columns)) for share in dealt]
         begun = monotonic()
         answers = self._answers(tasks, lost.next_try)
         found, cost = joined(dealt, answers)
@@ -129,8 +130,9 @@ class RayActors:
         n_parts = self._n_parts(PARTS_A_REPLICA, len(texts), len(texts))
         parts = list(batches(texts, max(1, -(-len(texts) // n_parts))))
         spare = (max_calls - len(texts)) / max(1, len(parts))
+        columns = self._score.columns.names
         begun = monotonic()
-        answers = self._answers([Task("predict", (part, len(part) + spare)) for part in parts])
+        answers = self._answers([Task("predict", (part, len(part) + spare, columns)) for part in parts])
         self._timed(begun, len(texts))
         return np.concatenate([rows for rows, _ in answers]), sum((cost for _, cost in answers), Cost())
 

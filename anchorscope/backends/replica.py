@@ -59,14 +59,20 @@ class Replica:
             ) from error
         return socket.gethostname(), os.getpid()
 
-    def measure(self, units: Sequence[Unit], max_calls: float) -> tuple[Measurements, Cost]:
-        """As the local score does."""
+    def measure(
+        self, units: Sequence[Unit], max_calls: float, columns: Sequence[str] | None = None
+    ) -> tuple[Measurements, Cost]:
+        """As the local score does; ``columns`` are what the model called its columns where it was asked first."""
         assert self._score is not None, "a replica loads before it measures"
+        self._score.columns.remember(columns)
         return self._score.measure(units, max_calls)
 
-    def predict(self, texts: Sequence[str], max_calls: float) -> tuple[NDArray[np.float64], Cost]:
+    def predict(
+        self, texts: Sequence[str], max_calls: float, columns: Sequence[str] | None = None
+    ) -> tuple[NDArray[np.float64], Cost]:
         """What the model says of some texts, and what that took."""
         assert self._score is not None, "a replica loads before it predicts"
+        self._score.columns.remember(columns)
         return self._score.predict(texts, max_calls)
 
     def call(self, function: Callable[[Any], Any], argument: Any) -> Any:

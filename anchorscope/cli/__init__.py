@@ -25,15 +25,15 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn, TextIO, cast
 
 from anchorscope.asking.printed import HarmlessStream, harmless
 from anchorscope.cli import explain, options
-from anchorscope.errors import AnchorscopeError, InputError, clipped
+from anchorscope.errors import AnchorscopeError, InputError, StorageError, clipped
 
 FAILED = 1
 BAD_INPUT = 2
@@ -226,11 +226,28 @@ class _KeptOpen:
 
     def write(self, text: str) -> int:
         """Write the text."""
-        return self._open().write(text)
+        with self._named():
+            return self._open().write(text)
 
     def flush(self) -> None:
         """Write what is held back."""
-        self._open().flush()
+        with self._named():
+            self._open().flush()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Where results cannot be written, say that it is these; that nobody reads them any more is no fault."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if self._number != 1:
+                raise
+            raise StorageError(
+                f"What was found cannot be written to standard output ({error.strerror}); make room there, or send it "
+                "elsewhere."
+            ) from error
 
     def _open(self) -> TextIO:
         try:

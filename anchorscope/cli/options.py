@@ -307,19 +307,20 @@ def add_no_texts(group: argparse._ArgumentGroup) -> None:
 
 
 def a_path(text: str) -> Path:
-    """A reader of paths, which need not lead anywhere yet.
+    """A reader of paths, which need not lead anywhere yet; ~ and ~user stand for their folders, as in --model.
 
     >>> a_path("runs/first").name
     'first'
     """
     try:
-        os.lstat(text)
+        path = Path(text).expanduser() if text else Path()
+        os.lstat(path if text else text)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         if not text:
             raise argparse.ArgumentTypeError("must be a path, not an empty text") from None
-    except (OSError, ValueError) as error:  # too long, or a NUL in it
+    except (OSError, ValueError, RuntimeError) as error:  # too long, or a NUL in it, or no such user
         raise argparse.ArgumentTypeError(f"must be a path, not {shortened(text)} ({brief(error)})") from error
-    return Path(text)
+    return path
 
 
 def a_device(text: str) -> str:

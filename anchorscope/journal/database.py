@@ -195,7 +195,7 @@ COUNTED = ("drawn", "asked", "tokens", "kept")
 
 
 def read_meta(db: sqlite3.Connection) -> dict[str, Any]:
-    """What a run is, by name; what is counted there are counts."""
+    """What a run is, by name; what is counted there are counts, and what are names are strings."""
     meta = _values(db)
     counts = {name: meta[name] for name in COUNTED if name in meta}
     if "documents" in meta:
@@ -203,6 +203,9 @@ def read_meta(db: sqlite3.Connection) -> dict[str, Any]:
     for name, value in counts.items():
         if type(value) is not int or not 0 <= value < LARGEST_COUNT:
             raise ValueError(f"{name} is no count")
+    columns = meta.get("columns")
+    if columns is not None and not (isinstance(columns, list) and all(isinstance(name, str) for name in columns)):
+        raise ValueError("the columns of the model are no names")
     return meta
 
 

@@ -7,7 +7,7 @@ with it is a RunFolderError (``database.py``), here or at any later question.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.budget import MAX_MODEL_CALLS, MAX_SECONDS
-from anchorscope.errors import RunFolderError
+from anchorscope.errors import RunFolderError, clipped
 from anchorscope.files import JOURNAL, n_bytes_of_data, no_run_folder, refuse_irregular
 from anchorscope.journal.database import (
     defensive,
@@ -70,8 +70,8 @@ class RunReader:
         with reading(self._folder):
             self.terms = tuple(str(term) for term, *_ in terms)
             self.written = tuple(str(written) for _, written, *_ in terms)
-            self._training = np.array([training for *_, training, _ in terms], np.int64)
-            self._beyond = np.array([beyond for *_, beyond in terms], np.int64)
+            self._training = _counts([training for *_, training, _ in terms])
+            self._beyond = _counts([beyond for *_, beyond in terms])
             _check_size(len(self.labels) * len(self.terms), self._db, self._folder)
             self.settings = Settings.from_dict(self.meta["settings"])
             self.counts_prefixes = strategy(self.settings.strategy).counts_prefixes
@@ -115,8 +115,7 @@ class RunReader:
     def _before_any_test(self) -> Tally:
         zero = Tally.zero(len(self.labels), len(self.terms))
         for label, term, occurrences, documents, _ in self._db.execute("SELECT * FROM counts"):
-            zero.occurrences[label, term] = occurrences
-            zero.documents[label, term] = documents
+            zero.occurrences[label, term], zero.documents[label, term] = _counts((occurrences, documents))
         return replace(zero, training=self._training)
 
     @cached_property
@@ -295,6 +294,18 @@ def read_heard(folder: Path, *, of_head: bool = False) -> HeardLabels | None:
             return HeardLabels(tuple(names), kind)
     finally:
         opened.close()
+
+
+def _counts(values: Sequence[Any]) -> NDArray[np.int64]:
+    """Cells that are counts: sums of them stay numbers, too."""
+    for value in values:
+        if type(value) is not int or not 0 <= value <= MOST_COUNTED:
+            raise ValueError(f"{clipped(repr(value), 40)} is no count")
+    return np.array(values, np.int64)
+
+
+MOST_COUNTED = 1 << 48
+"""Documents or occurrences that no collection has."""
 
 
 def _check_size(n_cells: int, db: sqlite3.Connection, folder: Path) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import answers_in_batches
 from anchorscope.asking.budget import CallsSpentError
+from anchorscope.asking.columns import Columns
 from anchorscope.asking.predicting import least_calls, n_affordable
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import InputError
@@ -48,6 +49,11 @@ class MeteredScore:
         self.shares_calls = score.shares_calls
         self.tests_anchors = score.tests_anchors
         self.perturbs = score.perturbs
+
+    @property
+    def columns(self) -> Columns:
+        """What the model calls the columns of its answers."""
+        return self._predictor.columns
 
     def calls(self, unit: Unit) -> float:
         """As the score says."""

@@ -45,8 +45,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, batches, brief, one_hot
+from anchorscope.asking.answers import answered, batches, brief, one_hot
 from anchorscope.asking.budget import tokens_of
+from anchorscope.asking.columns import Columns
 from anchorscope.asking.process import called_within
 from anchorscope.asking.repeated import Repeated
 from anchorscope.asking.retry import Retry
@@ -126,7 +127,7 @@ class FunctionPredictor:
         self.heard_names = names if labels is None else None
         self.has_probabilities = not answers_names
         self._has_answered = answers_names
-        self._columns = Columns()
+        self.columns = Columns(names)
         self.fingerprint = fingerprint or of_object(function)
         self._repeated = Repeated(self.name, self.labels)
         self._remember(found)
@@ -136,7 +137,8 @@ class FunctionPredictor:
         if not found.texts:
             return
         with suppress(AnchorscopeError):  # a bad answer is spoken of when it is one of the run's
-            rows = answered(lambda some: self._read(found.answer, some), list(found.texts), self.labels)
+            texts = list(found.texts)
+            rows = answered(lambda some: self._read(found.answer, some), texts, self.labels, self.columns)
             self._repeated.see(found.texts, rows)
 
     @property
@@ -146,7 +148,7 @@ class FunctionPredictor:
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
-        rows = answered(self._rows, texts, self.labels, self._columns)
+        rows = answered(self._rows, texts, self.labels, self.columns)
         self._repeated.see(texts, rows)
         return rows
 
@@ -161,7 +163,8 @@ class FunctionPredictor:
         """The error that says which texts failed, and carries the rows of the others."""
         well = [number for number in range(len(texts)) if number not in {*failed}]
         asked = [texts[number] for number in well]
-        rows = answered(lambda some: self._read([answer[number] for number in well], some), asked, self.labels)
+        answers = [answer[number] for number in well]
+        rows = answered(lambda some: self._read(answers, some), asked, self.labels, self.columns)
         told = f"The model failed on {len(failed)} of {len(texts)} texts: {brief(answer[failed[0]])}"
         return SomeFailedError(f"{told}.", failed, rows)
 
@@ -178,7 +181,7 @@ class FunctionPredictor:
             rows = in_columns(answer, texts, self._names)
         else:
             rows = answer
-        return rows if self._head is None else self._head.rows(rows)
+        return rows if self._head is None else self._head.rows(rows, texts, self.columns)
 
 
 @dataclass(frozen=True, slots=True)

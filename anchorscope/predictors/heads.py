@@ -4,7 +4,7 @@ A multi-label model gives each text any number of its labels: a probability for 
 a model is explained a label at a time, by the question whether a text has it (its *head*):
 
 >>> head = chosen_head(["toxic", "insult"], "insult", "comments")
->>> head.labels, head.rows([[0.9, 0.2], [0.1, 0.7]])
+>>> head.labels, head.rows([[0.9, 0.2], [0.1, 0.7]], ["so so", "go away"])
 (('not insult', 'insult'), array([[0.8, 0.2],
        [0.3, 0.7]]))
 
@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import brief
+from anchorscope.asking.answers import bad_row, plain_numbers
+from anchorscope.asking.columns import Columns
 from anchorscope.errors import InputError, ModelError, UnknownNameError, listed
 
 
@@ -37,26 +38,31 @@ class Head:
         name = self.heads[self.number]
         return f"not {name}", name
 
-    def rows(self, answer: Any) -> NDArray[np.float64]:
-        """Rows (texts, 2) of an answer (texts, heads), whose columns are each a probability by itself."""
-        try:
-            values = np.asarray(answer, np.float64)
-        except (TypeError, ValueError) as error:
+    def rows(self, answer: Any, texts: Sequence[str], columns: Columns | None = None) -> NDArray[np.float64]:
+        """Rows (texts, 2) of an answer (texts, heads), whose columns are each a probability by itself.
+
+        The answer is refused for what any other is refused for, but that its rows need not sum to 1.
+        """
+        if columns is not None:
+            columns.check(answer)
+        values = plain_numbers(answer, texts, self.heads)
+        if values.shape != (len(texts), len(self.heads)):
             raise ModelError(
-                f"The model's answer is no array of numbers ({brief(error)}); expected a probability for each of "
-                f"{listed(self.heads)}."
-            ) from error
-        if values.ndim != 2 or values.shape[1] != len(self.heads):
-            raise ModelError(
-                f"The model answered an array of shape {values.shape}; expected {len(self.heads)} probabilities a text "
-                f"({listed(self.heads)})."
+                f"The model answered an array of shape {values.shape} for {len(texts)} texts; expected "
+                f"{len(self.heads)} probabilities a text ({listed(self.heads)}).",
+                somewhere=len(values) != len(texts),
             )
+        finite = np.isfinite(values).all(axis=1)
+        if not finite.all():
+            raise bad_row(values, texts, int(np.argmin(finite)))
+        for number in (self.number, *range(len(self.heads))):  # of several at fault, the one that is asked about
+            column = values[:, number]
+            if not ((column >= 0) & (column <= 1)).all():
+                raise ModelError(
+                    f"The model's answers for {self.heads[number]} are no probabilities (from {column.min():.6g} to "
+                    f"{column.max():.6g}); are these logits? Put them through a sigmoid."
+                )
         chosen = values[:, self.number]
-        if not ((chosen >= 0) & (chosen <= 1)).all():
-            raise ModelError(
-                f"The model's answers for {self.heads[self.number]} are no probabilities (from {chosen.min():.6g} to "
-                f"{chosen.max():.6g}); are these logits? Put them through a sigmoid."
-            )
         return np.stack([1 - chosen, chosen], axis=1)
 
 

@@ -150,7 +150,7 @@ class HuggingFacePredictor:
             copied = _copy(joined.sigmoid() if self._is_multi_label else joined.softmax(dim=-1))
 
         def answer() -> NDArray[np.float64]:
-            found = copied() if self._head is None else self._head.rows(copied())
+            found = copied() if self._head is None else self._head.rows(copied(), texts)
             rows = np.empty((len(texts), len(self.labels)))
             rows[np.concatenate(numbers)] = found
             return rows
@@ -264,7 +264,7 @@ class PipelinePredictor:
 
     def _rows(self, texts: list[str]) -> Any:
         rows = self._scores(texts, self._batch_size)
-        return rows if self._head is None else self._head.rows(rows)
+        return rows if self._head is None else self._head.rows(rows, texts)
 
     def _scores(self, texts: Sequence[str], batch_size: int) -> list[list[float]]:
         answers = self.pipeline(

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anchorscope.asking.answers import shortened
+from anchorscope.asking.columns import named_columns
 from anchorscope.errors import ModelError, listed
 
 
@@ -24,7 +25,7 @@ def labels_named(answer: Any) -> tuple[str, ...] | None:
 
     Those of a dict come in its order, those of a list of scores (the best first, mostly) in that of the alphabet.
     """
-    columns = getattr(answer, "columns", None)
+    columns = named_columns(answer)
     if columns is not None and all(isinstance(name, str) for name in columns):
         return tuple(columns)
     for row in _rows(answer):

@@ -128,7 +128,7 @@ class OnnxPredictor:
                 )
             rows[list(some)] = found
         found = self._as_sigmoids(rows) if self._is_multi_label else self._as_probabilities(rows)
-        return found if self._head is None else self._head.rows(found)
+        return found if self._head is None else self._head.rows(found, texts)
 
     def _answered(self, encoded: Sequence[Any]) -> Floats:
         """The first output for some texts, padded to the longest of them."""

@@ -33,7 +33,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import Columns, answered, brief, one_hot
+from anchorscope.asking.answers import answered, brief, one_hot, plain_numbers
+from anchorscope.asking.columns import Columns
 from anchorscope.asking.optional import needed
 from anchorscope.errors import InputError, ModelError, ModelFileError, in_a_line
 from anchorscope.predictors.fingerprints import of_object
@@ -63,6 +64,7 @@ class ScikitPredictor:
         refuse_file_readers(model, self.name)
         self.classes = _classes(model)
         names = chosen_labels(self.classes, labels, self.name)
+        self._names = names
         self._head = chosen_head(names, head, self.name) if head is not None or is_multi_label(model) else None
         self.labels = self._head.labels if self._head else names
         self._has_margins = _has_margins(model)
@@ -72,14 +74,15 @@ class ScikitPredictor:
                 "%s gives no probabilities: a softmax of its margins stands for them, which is not calibrated.",
                 self.name,
             )
-        self._columns = Columns()
+        self.columns = Columns(names, self.classes)
+        self._tables = [Columns((f"not {name}", name)) for name in names]  # where it answers one a label
         self.text_column = column_read(model, text_column, self.name)
         self.is_fully_fingerprinted = False  # a class of one's own may change; a .skops file of known types cannot
         self.fingerprint = fingerprint or of_object(model)
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Probabilities (texts, labels)."""
-        return answered(self._rows, texts, self.labels, self._columns)
+        return answered(self._rows, texts, self.labels, self.columns)
 
     def _rows(self, texts: list[str]) -> Any:
         if (now := _classes(self.model)) != self.classes:
@@ -89,13 +92,13 @@ class ScikitPredictor:
             )
         if is_multi_label(self.model):
             assert self._head is not None
-            return self._head.rows(self._of_all_heads(texts))
+            return self._head.rows(self._of_all_heads(texts), texts, self.columns)
         rows = self._of_one_label(texts)
-        return rows if self._head is None else self._head.rows(rows)
+        return rows if self._head is None else self._head.rows(rows, texts, self.columns)
 
     def _of_one_label(self, texts: list[str]) -> Any:
         if self._has_margins:
-            return softmax_of_margins(self._asked(self.model.decision_function, texts))
+            return softmax_of_margins(self._numbers(self.model.decision_function, texts))
         if self.has_probabilities:
             return self._asked(self.model.predict_proba, texts)
         names = [str(name) for name in self._asked(self.model.predict, texts)]
@@ -104,12 +107,22 @@ class ScikitPredictor:
     def _of_all_heads(self, texts: list[str]) -> Any:
         """A probability a head, (texts, heads); some models answer a table a head instead, with its two classes."""
         if self._has_margins:
-            margins = np.asarray(self._asked(self.model.decision_function, texts), np.float64)
+            margins = self._numbers(self.model.decision_function, texts)
             return 1 / (1 + np.exp(-margins))
         if not self.has_probabilities:
-            return np.asarray(self._asked(self.model.predict, texts), np.float64)
+            return self._asked(self.model.predict, texts)
         answer = self._asked(self.model.predict_proba, texts)
-        return np.stack([table[:, -1] for table in answer], axis=1) if isinstance(answer, list) else answer
+        if not isinstance(answer, list):
+            return answer
+        for table, columns in zip(answer, self._tables, strict=False):
+            columns.check(table)
+        return np.stack([plain_numbers(table, texts, ("no", "yes"))[:, -1] for table in answer], axis=1)
+
+    def _numbers(self, ask: Callable[[Any], Any], texts: list[str]) -> NDArray[np.float64]:
+        """What it answers, where something is computed of that: numbers of any shape, in columns that stay."""
+        answer = self._asked(ask, texts)
+        self.columns.check(answer)
+        return plain_numbers(answer, texts, self._names)
 
     def _asked(self, ask: Callable[[Any], Any], texts: list[str]) -> Any:
         try:

@@ -2,9 +2,10 @@
 
 Tables (.csv, .tsv, .parquet) and JSON lines have a text column and perhaps a label column; a .txt file has a document a
 line. What can be read in two ways is refused with a sentence, not resolved: two columns or keys of the name that was
-asked for, a row with more fields than its header. A field inside an object of JSON is named with dots (``doc.body``),
-where no key has that very name. A parquet file is packed inside, and what its columns hold is limited
-as packed files are (``parquet_batches.py``).
+asked for, a row with more fields than its header, a column called ``premise,hypothesis`` beside the two of a pair. A
+field inside an object of JSON is named with dots (``doc.body``); where a key has that very name, too, nobody can say
+which is meant. A parquet file is packed inside, and what its columns hold is limited as packed files are
+(``parquet_batches.py``).
 """
 
 from __future__ import annotations
@@ -69,8 +70,13 @@ class Columns:
         return odd[0] if odd else paired(*(cell or "" for cell in found))
 
     def check(self, existing: Iterable[str], source: str) -> None:
-        """Refuse a column that there is not, or that there is twice."""
+        """Refuse a column that there is not, or that there is twice, or that may be a pair of others as well."""
         known = list(existing)
+        if self.text in known and {*self.texts(())} <= {*known} - {self.text}:
+            raise DocumentsError(
+                f"{source} has a column called {self.text!r}, and two that this may name as a pair; name them "
+                "differently, so that it is clear which is meant."
+            )
         for column, kind in (*((name, "text") for name in self.texts(known)), (self.label, "label")):
             if column is None:
                 continue
@@ -167,6 +173,7 @@ def _read_json_lines(stream: BinaryIO, how: Reading) -> Rows:
     seen: set[str] = set()
     wanted = {columns.text, *columns.texts(()), *([] if columns.label is None else [columns.label])}
     inside = [name for name in wanted if "." in name]
+    found_as: dict[str, set[str]] = {name: set() for name in inside}
     wanted |= {part for name in inside for part in name.split(".")}
 
     def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -189,7 +196,12 @@ def _read_json_lines(stream: BinaryIO, how: Reading) -> Rows:
             kind = type(record).__name__
             raise DocumentsError(f'{source}, line {number} is a {kind}, not an object; expected {{"text": …}}.')
         for name in inside:
-            _take_out(record, name)
+            found_as[name] |= _take_out(record, name)
+            if len(found_as[name]) > 1:
+                raise DocumentsError(
+                    f"{source}, line {number}: {name!r} is a key, and names a field inside an object as well; name "
+                    "them differently, so that it is clear which is meant."
+                )
         seen.update(record)
         if number <= LOOKED_INTO:
             seen.update(_names_inside(record))
@@ -198,20 +210,23 @@ def _read_json_lines(stream: BinaryIO, how: Reading) -> Rows:
         columns.check(seen, source)
 
 
-def _take_out(record: dict[str, Any], name: str) -> None:
-    """Put a field inside an object, which is named with dots, beside the others; unless one has that very name.
+def _take_out(record: dict[str, Any], name: str) -> set[str]:
+    """Put a field inside an object, which is named with dots, beside the others; how the name was found comes back.
 
     >>> record = {"doc": {"body": "so good"}}
-    >>> _take_out(record, "doc.body")
-    >>> record["doc.body"]
-    'so good'
+    >>> _take_out(record, "doc.body"), record["doc.body"]
+    ({'inside'}, 'so good')
+    >>> sorted(_take_out({"doc": {"body": "so good"}, "doc.body": "so bad"}, "doc.body"))
+    ['inside', 'key']
     """
+    how = {"key"} if name in record else set()
     found: Any = record
     for part in name.split("."):
         if not isinstance(found, dict) or part not in found:
-            return
+            return how
         found = found[part]
     record.setdefault(name, found)
+    return how | {"inside"}
 
 
 def _names_inside(record: Mapping[str, Any], depth: int = DEEPEST) -> Iterator[str]:

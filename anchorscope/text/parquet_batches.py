@@ -46,9 +46,15 @@ def batches(
     schema = plain.schema_arrow
     if nested := [name for name in wanted if is_nested(schema.field(name).type)]:
         raise nested_column(source, nested[0], schema.field(nested[0]).type)
+    paths = [plain.schema.column(number).path for number in range(len(plain.schema))]
+    if twice := [name for name in wanted if paths.count(name) > 1]:
+        raise DocumentsError(
+            f"{source} has a column called {twice[0]!r}, which names a field inside the column "
+            f"{twice[0].partition('.')[0]!r} as well; name them differently, so that it is clear which is meant."
+        )
     known = directory(data)
     chosen = [*range(len(known))] if groups is None else [*groups]
-    columns = {n: name for n in range(len(plain.schema)) if (name := plain.schema.column(n).path) in wanted}
+    columns = {number: path for number, path in enumerate(paths) if path in wanted}
     n_delta, differences = _checked_pages(data, [known[group] for group in chosen], columns, source, limit)
     # As dictionaries: a value that occurs a million times is there once, until it is known how much that makes.
     file = ParquetFile(data, read_dictionary=[*{*wanted} - differences])

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import gc
 import io
+import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -91,7 +93,13 @@ def read_files(
     remarks: list[str] = []
     files = [_File.find(source, format) for source in sources]
     rows = (row for file in files for row in file.rows(columns, codec, max_unpacked, remarks))
-    return _collect(rows, source=", ".join(sources), clean=clean, remarks=remarks)
+    source = ", ".join(sources)
+    try:
+        return _collect(rows, source=source, clean=clean, remarks=remarks)
+    except MemoryError as error:
+        raise DocumentsError(
+            f"{source} does not fit into the memory; explain a part of it, or draw from Parquet files with --draw."
+        ) from error
 
 
 def read_texts(
@@ -233,7 +241,9 @@ class _File:
             elsewhere = file if isinstance(file, Elsewhere) else None
         if elsewhere is None:
             with _reading(source):
-                Path(source).stat()
+                about = os.stat(source)
+                if _is_device(about) and not _is_terminal(about):
+                    raise DocumentsError(f"{source} is a device and holds no documents; name a file, or pipe them in.")
         if elsewhere is None and Path(source).is_dir():
             raise DocumentsError(f"{source} is a folder; name the files in it, for instance {source}/*.csv.")
         *_, before_last, last = ["", "", *(suffix.lower() for suffix in Path(source).suffixes)]
@@ -272,9 +282,30 @@ class _File:
         if not self.is_input:
             return open(self.source, "rb")
         try:
-            return open(sys.stdin.fileno(), "rb", closefd=False)
+            number = sys.stdin.fileno()
+            about = os.fstat(number)
+            if _is_device(about) and not os.isatty(number):
+                raise DocumentsError("Standard input is a device and holds no documents; name a file, or pipe them in.")
+            return open(number, "rb", closefd=False)
         except (AttributeError, ValueError, OSError) as error:
             raise DocumentsError("Standard input is closed; name a file, or pipe documents into it.") from error
+
+
+def _is_device(about: os.stat_result) -> bool:
+    """Whether this is a device, which may never end, or begin something when it is read. One that holds nothing is
+    read as an empty file."""
+    return (stat.S_ISCHR(about.st_mode) or stat.S_ISBLK(about.st_mode)) and not os.path.samestat(
+        about, os.stat(os.devnull)
+    )
+
+
+def _is_terminal(about: os.stat_result) -> bool:
+    """Whether this is where somebody types, as /dev/stdin may be: the terminal is a device that ends."""
+    try:
+        number = sys.stdin.fileno()
+        return os.isatty(number) and os.path.samestat(about, os.fstat(number))
+    except (AttributeError, ValueError, OSError):
+        return False
 
 
 @contextmanager
@@ -288,6 +319,8 @@ def _reading(source: str) -> Iterator[None]:
         raise DocumentsError(
             f"{source} cannot be read ({error}); check that it is complete and what its name says."
         ) from error
+    except UnicodeEncodeError as error:
+        raise DocumentsError(f"{source!r} is no path: it holds half a character.") from error
     except ValueError as error:
         if "null" not in str(error):
             raise

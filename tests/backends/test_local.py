@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing import active_children
 from pathlib import Path
 from time import monotonic, sleep
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from runs import explained, finish, make_run, reviews
 
 from anchorscope.asking.budget import Budget
@@ -79,6 +81,22 @@ def test_a_model_that_cannot_travel_is_named() -> None:
     model.lock = __import__("threading").Lock()  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r"cannot travel to worker processes .*lock.*use --workers 1"):
         [*make_run(model=model, workers=2).snapshots()]
+
+
+def test_a_model_that_cannot_travel_is_not_asked_and_leaves_nothing(tmp_path: Path) -> None:
+    class Locked(WeightPredictor):
+        asked = 0
+
+        def __reduce__(self) -> str | tuple[object, ...]:
+            raise ZeroDivisionError("no way")
+
+        def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+            Locked.asked += 1
+            return super().predict(texts)
+
+    with pytest.raises(InputError, match=r"cannot travel to worker processes \(ZeroDivisionError: no way\)"):
+        [*make_run(model=Locked({"great": 1.0}), workers=2, folder=tmp_path / "a" / "run").snapshots()]
+    assert not Locked.asked and not [*tmp_path.iterdir()]
 
 
 def test_an_interrupt_while_workers_start_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:

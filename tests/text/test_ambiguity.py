@@ -35,6 +35,61 @@ def test_two_keys_of_the_name_that_was_asked_for(line: str, tmp_path: Path) -> N
         read_files(tmp_path / "documents.jsonl", label_column="label")
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['{"a": {"text": "x"}, "a.text": "y"}'],
+        ['{"a": {"text": "x"}, "a.text": null}'],
+        ['{"a": {"text": "a film"}}', '{"a.text": "a film"}'],
+    ],
+)
+@pytest.mark.parametrize("asked", ["text_column", "label_column"])
+def test_a_key_with_a_dot_beside_a_field_inside_an_object(lines: list[str], asked: str, tmp_path: Path) -> None:
+    more = ', "text": "great"}'
+    (tmp_path / "documents.jsonl").write_text("\n".join(line[:-1] + more for line in lines))
+    with pytest.raises(DocumentsError, match=rf"line {len(lines)}: 'a.text' is a key, and names a field inside"):
+        read_files(tmp_path / "documents.jsonl", **{asked: "a.text"})
+
+
+def test_either_is_read_where_the_other_is_not(tmp_path: Path) -> None:
+    for line in ('{"a": {"text": "so good"}}', '{"a": {"b": 1}, "a.text": "so good"}'):
+        (tmp_path / "documents.jsonl").write_text(line)
+        assert [d.text for d in read_files(tmp_path / "documents.jsonl", text_column="a.text").documents] == ["so good"]
+
+
+def test_a_column_with_a_dot_beside_a_field_inside_another(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    from anchorscope.text.blocks import ParquetBlocks
+
+    path = tmp_path / "documents.parquet"
+    parquet.write_table(pyarrow.table({"a": [{"text": "so good"}], "a.text": ["so bad"], "text": ["fine"]}), path)
+    with pytest.raises(DocumentsError, match=r"a column called 'a.text', which names a field inside the column 'a'"):
+        read_files(path, text_column="a.text")
+    with pytest.raises(DocumentsError, match=r"a column called 'a.text', which names a field inside the column 'a'"):
+        read_files(path, label_column="a.text")
+    with pytest.raises(DocumentsError, match=r"a column called 'a.text', which names a field inside the column 'a'"):
+        [*ParquetBlocks([path], "a.text").over(len)]
+    assert [d.text for d in read_files(path).documents] == ["fine"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_a_column_whose_name_may_be_a_pair_of_others(ending: str, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / f"documents{ending}"
+    table = pandas.DataFrame({"a": ["so good"], "b": ["so bad"], "a,b": ["fine"]})
+    write = {
+        ".csv": lambda: table.to_csv(path, index=False),
+        ".jsonl": lambda: table.to_json(path, orient="records", lines=True),
+        ".parquet": lambda: table.to_parquet(path),
+    }
+    write[ending]()
+    with pytest.raises(DocumentsError, match=r"a column called 'a,b', and two that this may name as a pair"):
+        read_files(path, text_column="a,b")
+    assert len(read_files(path, text_column="b,a")) == 1
+
+
 def test_masked_texts() -> None:
     texts = np.ma.masked_array(["great", "bad"], mask=[False, True])
     with pytest.raises(InputError, match="values are masked; leave these out first"):

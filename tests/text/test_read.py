@@ -23,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anchorscope.errors import DocumentsError, InputError, MissingPackageError, UnknownNameError
+from anchorscope.text.formats import FORMATS
 from anchorscope.text.read import Documents, read_files, read_texts
 
 ROWS = [("a fine film", "pos"), ('he said "no", twice', "neg"), ("two\nlines", "pos"), ("été 👍", "neg")]
@@ -442,9 +443,71 @@ def test_a_field_inside_an_object_is_named_with_dots(tmp_path: Path) -> None:
     assert [(document.text, document.label) for document in read.documents] == [("so gut", "ja"), ("so so", None)]
 
 
-def test_a_key_with_dots_in_it_comes_first(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["\ud800", "a\ud800.csv", "folder/a\udfff.txt.gz"])
+def test_half_a_character_is_in_no_path(path: str) -> None:
+    r"""A folder of a run can name it, as JSON writes it down: "\ud800"."""
+    with pytest.raises(DocumentsError, match=r"is no path: it holds half a character"):
+        read_files(path, format="csv")
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/full", "/dev/urandom"])
+@pytest.mark.parametrize("format", ["txt", "csv", "jsonl", "parquet"])
+def test_a_device_holds_no_documents(device: str, format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be read for ever, by its name or as standard input."""
+    with pytest.raises(DocumentsError, match=f"{device} is a device and holds no documents"):
+        read_files(device, format=format)
+    with open(device) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with pytest.raises(DocumentsError, match="Standard input is a device and holds no documents"):
+            read_files("-", format=format)
+
+
+def test_the_empty_device_is_an_empty_file() -> None:
+    with pytest.raises(DocumentsError, match="/dev/null is empty"):
+        read_files("/dev/null", format="txt")
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin", "PIPE"])
+def test_pipes_hold_documents(name: str, tmp_path: Path) -> None:
+    """Also one with a name, as the shell makes for <(…)."""
+    os.mkfifo(tmp_path / "PIPE")
+    ask = "import sys; from anchorscope.text.read import read_files; print(len(read_files(sys.argv[1], format='txt')))"
+    write = "printf 'so good\\nso bad\\n'"
+    whole = f'{write} > PIPE & exec "$@"' if name == "PIPE" else f'{write} | "$@"'
+    command = ["sh", "-c", whole, "sh", sys.executable, "-c", ask, name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "2\n", done.stderr
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_a_terminal_holds_what_is_typed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    keyboard, terminal = os.openpty()
+    saved = os.dup(0)
+    try:
+        os.write(keyboard, b"so good\nso bad\n\x04")
+        os.dup2(terminal, 0)
+        with open(0, closefd=False) as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            assert len(read_files(name, format="txt")) == 2
+    finally:
+        os.dup2(saved, 0)
+        for number in (saved, keyboard, terminal):
+            os.close(number)
+
+
+def test_what_does_not_fit_into_the_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> object:
+        raise MemoryError
+
+    (tmp_path / "documents.csv").write_text("text\nso good\n")
+    monkeypatch.setitem(FORMATS, ".csv", full)
+    with pytest.raises(DocumentsError, match=r"documents\.csv does not fit into the memory; explain a part of it"):
+        read_files(tmp_path / "documents.csv")
+
+
+def test_a_key_with_dots_in_it_is_a_key(tmp_path: Path) -> None:
     path = tmp_path / "docs.jsonl"
-    path.write_text('{"a.b": "by its name", "a": {"b": "inside"}}\n')
+    path.write_text('{"a.b": "by its name", "a": {"c": "inside"}}\n')
     assert read_files(path, text_column="a.b").documents[0].text == "by its name"
 
 
