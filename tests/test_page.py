@@ -86,11 +86,11 @@ def test_documents_hold_what_was_measured(folder: Path) -> None:
     """Every place is the term that it says; the value of a card is that of the word in its document."""
     data = page_data(folder)
     terms = data["terms"]["term"]
-    graded, tests_anchors = (data["about"]["score"][name] for name in ("graded", "anchors"))
+    graded, perturbs = (data["about"]["score"][name] for name in ("graded", "perturbs"))
     by_key = {document["key"]: document for document in data["documents"]}
     assert by_key and data["evidence"]
     for document in by_key.values():
-        assert (document["robust"] is None) != tests_anchors
+        assert (document["robust"] is None) != perturbs
         for start, end, term, *_ in document["words"]:
             assert document["text"][start:end].casefold() == terms[term]
     for card in data["evidence"]:
@@ -99,7 +99,7 @@ def test_documents_hold_what_was_measured(folder: Path) -> None:
         assert {len(word) for word in words} == {5 if graded else 8}
         assert card["anchor"] is None if graded else card["anchor"] in [bool(word[5]) for word in words]
         assert "counts" not in card or sum(card["counts"].values()) == 20
-    assert any("counts" in card for card in data["evidence"]) == tests_anchors
+    assert any("counts" in card for card in data["evidence"]) == perturbs
 
 
 def test_the_numbers_of_a_card_are_its_own(effects: Path) -> None:
@@ -211,7 +211,7 @@ def test_what_stands_against_a_label_has_a_score_against_it() -> None:
             *np.zeros((2, 1, 2)), settled=np.ones(1, bool), driver=everything, against=everything, regret=np.zeros(1)
         ),
         aggregation=one,
-        tests_anchors=False,
+        counts_anchors=False,
         **{name: np.full(1, 20) for name in ("n_documents", "n_asked", "n_robust", "n_robust_of")},
     )
     told = explanation(shown, "yes", 0, 4)
@@ -281,7 +281,7 @@ def test_the_page_offers_every_aggregation_that_fits(folder: Path) -> None:
     own, score = (data["about"]["settings"][name] for name in ("aggregation", "score"))
     fed = {
         "anchor": {"verdicts", "counts"},
-        "banzhaf": {"values", "verdicts", "counts"},
+        "banzhaf": {"values", "counts"},
         "occlusion": {"values", "counts"},
     }
     fitting = [one for one in AGGREGATIONS.values() if one.reads in fed[score]]

@@ -28,7 +28,7 @@ from anchorscope.report.page import is_report
 from anchorscope.run import Run, heard_before, refuse_existing
 from anchorscope.settings import Settings, needs_perturbator, preset
 from anchorscope.text.read import Documents, read_files
-from anchorscope.types import Perturbator, Predictor
+from anchorscope.types import Perturbator, Predictor, counts_anchors
 
 READING = ("text_column", "encoding", "clean", "format")
 """The options that say how files are read; a run folder remembers them."""
@@ -62,8 +62,8 @@ def _refuse_unread(by_hand: Mapping[str, Any], settings: Settings) -> None:
         if name in by_hand and not counts_samples:
             option = f"--{name.replace('_', '-')}"
             raise InputError(f"{option} belongs to perturbed texts: add --score anchor or banzhaf, or leave it out.")
-    if "alpha" in by_hand and not score.tests_anchors:
-        raise InputError("--alpha belongs to counts of anchors: add --preset paper or banzhaf, or leave it out.")
+    if "alpha" in by_hand and not counts_anchors(score):
+        raise InputError("--alpha belongs to counts of anchors: add --preset paper, or leave it out.")
     if "omega" in by_hand and not settings.tau_tilde:
         raise InputError("--omega says how far --tau-tilde goes: add that, or leave it out.")
     if "regret" in by_hand and settings.strategy != "race":

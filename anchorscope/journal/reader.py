@@ -36,14 +36,14 @@ from anchorscope.journal.opening import open_for_reading
 from anchorscope.planning.candidates import priorities
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally
-from anchorscope.settings import Settings, score_tests_anchors
+from anchorscope.settings import Settings, score_counts_anchors
 from anchorscope.types import Cost, HeardLabels
 
 
 class RunReader:
     """A reader of a run folder: labels, terms and the tally, without documents or model.
 
-    ``is_race`` tells whether words count the documents of a prefix, so that scores are estimates; ``tests_anchors``
+    ``is_race`` tells whether words count the documents of a prefix, so that scores are estimates; ``counts_anchors``
     whether the local score tests for anchors, so that there are some to count.
     """
 
@@ -76,7 +76,7 @@ class RunReader:
             _check_size(len(self.labels) * len(self.terms), self._db)
             self.settings = Settings.from_dict(self.meta["settings"])
             self.is_race = self.settings.strategy == "race"
-            self.tests_anchors = score_tests_anchors(str(self.settings.score))
+            self.counts_anchors = score_counts_anchors(str(self.settings.score))
             _check_meta(self.meta)
 
     @property

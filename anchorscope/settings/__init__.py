@@ -9,23 +9,24 @@ from anchorscope.settings.choices import (
     Settings,
     check_score,
     needs_perturbator,
+    score_counts_anchors,
     score_is_graded,
     score_perturbs,
     score_shares_calls,
     score_tests_anchors,
 )
 from anchorscope.settings.presets import (
+    ANCHOR_TEST,
     NO_AGGREGATION,
-    ONE_DOCUMENT,
     PRESETS,
     preset,
     preset_for_one_document,
 )
 
 __all__ = [
+    "ANCHOR_TEST",
     "NO_AGGREGATION",
     "NO_PERTURBATOR",
-    "ONE_DOCUMENT",
     "PLUGS",
     "PRESETS",
     "Settings",
@@ -33,6 +34,7 @@ __all__ = [
     "needs_perturbator",
     "preset",
     "preset_for_one_document",
+    "score_counts_anchors",
     "score_is_graded",
     "score_perturbs",
     "score_shares_calls",
