@@ -8,7 +8,7 @@ samples or so that keep the word, of seed 2, which has masks and a bank of its o
 
     anchors     what Explainer.anchors, --document --score anchor and --aggregation sq do (settings.ANCHOR_TEST)
     former      what they did before: sprt at delta 0.1, fills from one pair of half-masked passes
-    paper       the paper's plain test, kl at delta 0.1, on the same fills as ours
+    paper       the paper's plain test, kl at delta 0.1, on the fills of the former one
     24 samples  what --preset banzhaf reads: 24 balanced samples, half of which keep the word, and blind fills, which
                 its judge has too
 
@@ -20,7 +20,9 @@ line each, writes docs/data/anchors.json and .csv.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ JUDGED_BY = 4000
 """Samples of the judge: a word is kept in half of them."""
 
 FORMER = {"delta": 0.1, "bank_pairs": 1, "max_samples": 1000}
-PAPER = {"test": "kl", "delta": 0.1, "max_samples": 1000}
+PAPER = {**FORMER, "test": "kl"}
 FEW = {"test": "fixed", "keep": "balanced", "fill": "blind", "max_samples": 24}
 RULES: dict[str, dict[str, Any]] = {"anchors": {}, "former": FORMER, "paper": PAPER, "24 samples": FEW}
 
@@ -68,8 +70,9 @@ def judge(fill: str) -> Settings:
     return preset_for_one_document("fast", seed=JUDGE, test="fixed", fill=fill, max_samples=JUDGED_BY)
 
 
-def rows(task: tasks.Task) -> Iterator[dict[str, Any]]:
+def rows(name: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """A row a rule."""
+    task = tasks.load(name, arguments.data, arguments.documents)
     predictor = classifiers.train("linear", task.train)
     models = predictor, named_perturbator("embedded", top_n=Settings().top_n)
     units = []
@@ -78,12 +81,15 @@ def rows(task: tasks.Task) -> Iterator[dict[str, Any]]:
         if positions:
             units.append(Unit(number, text, int(answer.argmax()), positions, (Settings().tau,) * len(positions)))
     precisions: dict[str, list[NDArray[np.float64]]] = {}
+    found = []
     for rule, given in RULES.items():
         tested = [measured(models, units, preset_for_one_document("fast", seed=seed, **given)) for seed in SEEDS]
         fill = str(given.get("fill", ANCHOR_TEST["fill"]))
         if fill not in precisions:
             precisions[fill] = [precision for _, precision, _ in measured(models, units, judge(fill))]
-        yield {"task": task.name, "rule": rule, **summary(tested, precisions[fill])}
+        found.append({"task": task.name, "rule": rule, **summary(tested, precisions[fill])})
+        print("  ".join(f"{key} {value}" for key, value in written.rounded(found[-1]).items()), flush=True)
+    return found
 
 
 def summary(tested: Sequence[Sequence[Columns]], precisions: Sequence[NDArray[np.float64]]) -> dict[str, Any]:
@@ -138,11 +144,9 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=100)
     parser.add_argument("--out", type=Path, help="the folder for the results (docs/data)")
     arguments = parser.parse_args()
-    found = []
-    for name in ("rotten-tomatoes", *(("corona",) if arguments.data else ())):
-        for row in rows(tasks.load(name, arguments.data, arguments.documents)):
-            found.append(row)
-            print("  ".join(f"{key} {value}" for key, value in written.rounded(row).items()), flush=True)
+    names = ("rotten-tomatoes", *(("corona",) if arguments.data else ()))
+    with ProcessPoolExecutor(len(names)) as pool:  # a process a task
+        found = [row for of_task in pool.map(partial(rows, arguments=arguments), names) for row in of_task]
     seeds = {"seeds": SEEDS, "judge_seed": JUDGE, "judge_samples": JUDGED_BY, "settings": dict(ANCHOR_TEST)}
     print(written.write("anchors", arguments, found, **seeds))
 

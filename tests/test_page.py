@@ -36,7 +36,7 @@ from anchorscope.report.texts import embed, utf16
 from anchorscope.report.view import page_data
 from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Standing
-from anchorscope.scoring.aggregations import AGGREGATIONS
+from anchorscope.scoring.aggregations import AGGREGATIONS, total
 from anchorscope.scoring.probabilistic import pr
 from anchorscope.scoring.tally import Tally
 
@@ -249,16 +249,19 @@ def test_a_run_without_texts_has_cards_of_numbers(tmp_path: Path, score: str) ->
     assert not any(text for card in data["evidence"] for kind in texts.KINDS for text in card.get(kind, []))
 
 
-def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", [{}, {"score": "banzhaf", "aggregation": "total"}], ids=["anchors", "effects"])
+def test_of_many_terms_the_best_are_kept_and_scores_stay(
+    given: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Scores are over all candidates, so a term's does not change when others are left out."""
-    folder = kept(tmp_path / "run", score="banzhaf")
+    folder = kept(tmp_path / "run", **given)
     everything = page_data(folder)["terms"]
     monkeypatch.setattr(kept_run, "MOST_TERMS", 5)
     data = page_data(folder)
     run = view.RunReader(folder)
     whole = kept_run.Kept(run)
     assert len(data["terms"]["term"]) == 5 < data["terms"]["n_terms"]
-    assert {one.name for one in whole.aggregations} == {*AGGREGATIONS}
+    assert {one.name for one in whole.aggregations} == {*everything["labels"][0]["scores"]}
     rankings = [(one, whole.standings.ranking(one, label)) for one in whole.aggregations for label in whole.explained]
     orders = [order.tolist() for _, order in rankings]
     orders += [order[::-1].tolist() for one, order in rankings if one.is_graded]  # what speaks against a label
@@ -268,8 +271,9 @@ def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.Mon
     for label, column in enumerate(data["terms"]["labels"]):
         for name, scores in column["scores"].items():
             assert scores == [everything["labels"][label]["scores"][name][i] for i in whole.chosen]
+    own, formula = ("total", total) if given else ("pr", pr)
     np.testing.assert_allclose(
-        data["terms"]["labels"][0]["scores"]["pr"], pr(whole.counted)[0][whole.chosen], rtol=1e-8
+        data["terms"]["labels"][0]["scores"][own], formula(whole.counted)[0][whole.chosen], rtol=1e-8
     )
     run.close()
 

@@ -57,7 +57,7 @@ def check_fed(run: KeptRun, names: Sequence[str]) -> None:
     for name in names:
         if name in registry.names("aggregation") and name not in CHEAP and aggregation(name).reads == "verdicts":
             raise InputError(
-                f"This run tested no anchors, so there is no list by {name}: leave {name} out of --against, or evaluate "
+                f"This run tested no anchors, so there is no list by {name}: leave it out of --against, or evaluate "
                 f"a run of explain --aggregation {name}."
             )
 
