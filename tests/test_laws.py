@@ -13,6 +13,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
+from anchorscope.errors import InputError
 from anchorscope.journal.reader import RunReader
 from anchorscope.local_scores import occlusion
 from anchorscope.loop import Loop
@@ -30,7 +32,7 @@ from anchorscope.sampling import engine, fills
 from anchorscope.scoring import settling
 from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.tally import Tally, ranking
-from anchorscope.settings import PRESETS, preset, score_perturbs
+from anchorscope.settings import ANCHOR_TEST, PRESETS, preset, preset_for_one_document, score_perturbs
 from anchorscope.text.read import read_texts
 from anchorscope.types import Snapshot
 
@@ -281,6 +283,35 @@ def test_tallies_of_parts_add_up_to_the_tally_of_the_whole() -> None:
 
 
 # --- presets ---
+
+
+@pytest.mark.parametrize("name", ["fast", "banzhaf"])
+@pytest.mark.parametrize("given", [{"score": "anchor", "aggregation": "sq"}, {"score": "anchor", "aggregation": "pr"}])
+def test_where_anchors_are_counted_they_are_tested_as_one_document_is(name: str, given: dict[str, Any]) -> None:
+    """Whatever is left open is that of ANCHOR_TEST; what is given by hand stays, and other fills have no bank."""
+    assert ANCHOR_TEST.items() <= preset(name, **given).to_dict().items()
+    assert (
+        preset(name, **given, fill="blind", delta=0.2).to_dict().items()
+        >= {
+            **ANCHOR_TEST,
+            "fill": "blind",
+            "delta": 0.2,
+            "bank_pairs": 1,
+        }.items()
+    )
+
+
+@pytest.mark.parametrize("name", ["paper", "paper-optimised"])
+def test_a_preset_of_the_paper_keeps_its_own_test(name: str) -> None:
+    settings = preset(name)
+    assert (settings.test, settings.keep, settings.fill, settings.max_samples) == ("kl", "own", "one-by-one", 1000)
+    assert preset_for_one_document(name).anchor_test == settings.anchor_test
+
+
+@pytest.mark.parametrize("aggregation", ["pr", "sq", "av", "h"])
+def test_a_graded_score_counts_no_anchors(aggregation: str) -> None:
+    with pytest.raises(InputError, match="counts anchors, and --score banzhaf tests none: use one of --score anchor, "):
+        preset("banzhaf", aggregation=aggregation)
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from runs import finish, make_run, reviews
 
 from anchorscope.asking.budget import Budget
 from anchorscope.cli import main
+from anchorscope.journal.database import FILE
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.report.view import page_data
@@ -185,6 +187,18 @@ def test_a_graded_run_counts_no_anchors(
     assert not data["about"]["score"]["anchors"] and "anchors/tested" not in data["about"]["names"]
     assert not any(n for column in data["terms"]["labels"] for n in column["anchors"])
     assert any(n for column in data["terms"]["labels"] for n in column["non_anchors"])
+
+
+def test_a_run_of_before_that_counted_anchors_of_values_is_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = kept(tmp_path / "run", rounds=2, **RACE)
+    with closing(sqlite3.connect(folder / FILE)) as db:
+        total, sq = (json.dumps({"aggregation": name})[1:-1] for name in ("total", "sq"))
+        assert db.execute("UPDATE meta SET value = replace(value, ?, ?) WHERE key = 'settings'", (total, sq)).rowcount
+        db.commit()
+    assert main(["top", str(folder)]) == 2
+    assert "The aggregation 'sq' counts anchors, and --score banzhaf tests none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", sorted(FED["race"]))
