@@ -1,6 +1,6 @@
 """Is what is called an anchor one, and is it called one again?
 
-    OMP_NUM_THREADS=1 python -m benchmarks.anchors [--data FOLDER] [--documents 100]
+    OMP_NUM_THREADS=1 python -m benchmarks.anchors [--data FOLDER] [--documents 150]
 
 Every word of some documents (film reviews; with --data, tweets of corona too; logistic regressions, fills of the
 embedded masked language model) is tested for an anchor under the seeds 0 and 1. Whatever is marked is judged by 2,000
@@ -13,8 +13,8 @@ samples or so that keep the word, of seed 2, which has masks and a bank of its o
                 its judge has too
 
 ``precise`` is the share of the marks of both seeds whose precision is tau - epsilon or more, ``at_tau`` tau or more,
-``again`` the share that the other seed marks too; each with a range at 90% over drawings of the documents. Prints a
-line each, writes docs/data/anchors.json and .csv.
+``again`` the share that the other seed marks too; each with a range at 90% over drawings of the documents, as the words
+of one share its samples. Prints a line each, writes docs/data/anchors.json and .csv.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def main() -> None:
     """Test, judge, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="the folder with corona_train_3class.csv.gz, for tweets too")
-    parser.add_argument("--documents", type=int, default=100)
+    parser.add_argument("--documents", type=int, default=150)
     parser.add_argument("--out", type=Path, help="the folder for the results (docs/data)")
     arguments = parser.parse_args()
     names = ("rotten-tomatoes", *(("corona",) if arguments.data else ()))

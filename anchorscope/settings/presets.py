@@ -54,7 +54,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 
 ANCHOR_TEST: Mapping[str, Any] = MappingProxyType(
-    {"test": "sprt", "delta": 0.001, "keep": "shared", "fill": "bank", "bank_pairs": 32, "max_samples": 2000}
+    {"test": "sprt", "delta": 0.0001, "keep": "shared", "fill": "bank", "bank_pairs": 32, "max_samples": 4000}
 )
 """How anchors are tested where no preset of the paper says: what is called one is one, and again under another seed
 (``benchmarks/anchors.py``)."""
