@@ -41,7 +41,7 @@ class Shown:
     """What the terms of all labels are shown from: how they are written, what was counted, scores, and how sure they
     are.
 
-    ``tests_anchors`` says that anchors were counted, ``n_documents``, ``n_asked``, ``n_robust`` and ``n_robust_of``
+    ``counts_anchors`` says that anchors are counted, ``n_documents``, ``n_asked``, ``n_robust`` and ``n_robust_of``
     (labels,) how many documents there are of each kind. ``drawn`` says that no budget of calls chose those asked about,
     ``ended_by`` is the option whose budget ended the run, if one did; ``takes`` how many calls a run would take,
     about, to come to its first test, where it came to none. ``greatest`` (labels,) is the greatest value of a test.
@@ -53,7 +53,7 @@ class Shown:
     scores: NDArray[np.float64]
     standing: Standing
     aggregation: Aggregation
-    tests_anchors: bool
+    counts_anchors: bool
     n_documents: NDArray[np.int64]
     n_asked: NDArray[np.int64]
     n_robust: NDArray[np.int64]
@@ -85,7 +85,7 @@ def explanation(
         label=name,
         documents=int(shown.n_documents[label]),
         asked=int(shown.n_asked[label]),
-        robust=robust if shown.tests_anchors else None,
+        robust=robust,
         robust_of=tested,
         settled=bool(standing.settled[label]),
         spent=_is_spent(shown, label),
@@ -143,7 +143,7 @@ def _term_of(shown: Shown, label: int, term: int, driver: bool, examples: tuple[
         membership=None if standing.membership is None else float(standing.membership[label, term]),
         driver=driver,
         tested=anchors + int(tally.non_anchors[label, term]),
-        anchors=anchors if shown.tests_anchors else None,
+        anchors=anchors if shown.counts_anchors else None,
         skipped=int(tally.skipped[label, term]),
         occurrences=int(tally.occurrences[label, term]),
         examples=examples,

@@ -9,7 +9,7 @@ from anchorscope import registry
 from anchorscope.text.rule import PLAIN
 from anchorscope.text.terms import terms_of
 from anchorscope.text.words import spans, split
-from anchorscope.types import LocalScore, Measurement, Positions, Predictor, Unit
+from anchorscope.types import LocalScore, Measurement, Positions, Predictor, Unit, counts_anchors
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +83,23 @@ def explain_document(
         found = {position: row for row, together in zip(rows, positions) for position in together}
     places = spans(split(text))
     terms = [(there[0], (places[there[0]][0], places[there[-1]][1])) for there in tested_positions(text, kinds=kinds)]
-    tests_anchors = score is not None and score.tests_anchors
+    is_verdict = score is not None and counts_anchors(score)
     return LocalExplanation(
         text=text,
         label=predictor.labels[label],
         probabilities=dict(zip(predictor.labels, map(float, row))),
         score=score.name if score else "",
         words=tuple(
-            _word(text[start:end], (start, end), found.get(place), tests_anchors) for place, (start, end) in terms
+            _word(text[start:end], (start, end), found.get(place), is_verdict) for place, (start, end) in terms
         ),
     )
 
 
-def _word(word: str, span: tuple[int, int], found: Measurement | None, tests_anchors: bool) -> LocalWord:
+def _word(word: str, span: tuple[int, int], found: Measurement | None, is_verdict: bool) -> LocalWord:
     if found is None:
         return LocalWord(word, span)
     known = LocalWord(word, span, effect=found.value, deviation=sqrt(found.variance))
-    if not tests_anchors:
+    if not is_verdict:
         return known
     return LocalWord(
         word,

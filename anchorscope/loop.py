@@ -36,7 +36,7 @@ from anchorscope.planning.plan import Round, Strategy
 from anchorscope.sampling.engine import Engine
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.settings import Settings
-from anchorscope.types import Backend, Cost, Measurements, Perturbator, Snapshot, Unit
+from anchorscope.types import Backend, Cost, Measurements, Perturbator, Snapshot, Unit, counts_anchors
 
 TIME_SHARE = 0.25
 """The share of the time left that a piece of a round is to take."""
@@ -251,7 +251,7 @@ class Loop:
             return
         if self._parts.keep_texts:
             texts = evidence.texts_of_terms(
-                self._collection, self._ledger, shown, by_value=not self._score.tests_anchors
+                self._collection, self._ledger, shown, by_value=not counts_anchors(self._score)
             )
             journal.write_texts(texts)
         budget = self._parts.budget
@@ -293,7 +293,7 @@ class Loop:
             scores=self._aggregation.score(self._strategy.counted(tally), settings.alpha),
             standing=self._strategy.standing(tally),
             aggregation=self._aggregation,
-            tests_anchors=self._score.tests_anchors,
+            counts_anchors=counts_anchors(self._score),
             n_documents=collection.n_documents_in_all,
             n_asked=collection.n_documents,
             n_robust=self._ledger.n_robust(),

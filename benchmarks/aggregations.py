@@ -4,7 +4,8 @@
 
 The paper compares its aggregations under one way of perturbing, keeping and testing. Here every combination of the
 three explains the same documents of the same model (logistic regression on word counts, stop and rare words out). One
-run gives the tally from which all aggregations are computed, so they differ in nothing but their formula. Quality is
+run gives the tally from which all counts of anchors are computed, so they differ in nothing but their formula; the sum
+of values is of another run, which reads the same samples. Quality is
 AOPC^20 as a share of the one-at-a-time oracle's. Writes docs/aggregations.md and docs/data/aggregations.csv; a
 combination that is in the CSV already is not run again, so the study can be made in pieces.
 """
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from anchorscope import registry
 from anchorscope.asking.removals import Removals
 from anchorscope.journal.reader import RunReader
 from anchorscope.perturbators.choose import named_perturbator
@@ -28,7 +30,7 @@ from anchorscope.reproduction import models, tasks
 from anchorscope.run import Run
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import ranking
-from anchorscope.settings import preset
+from anchorscope.settings import Settings, preset
 from anchorscope.text.read import read_texts
 from anchorscope.types import Predictor
 
@@ -83,9 +85,22 @@ def study(arguments: argparse.Namespace, known: Sequence[Mapping[str, Any]]) -> 
 def explain(
     predictor: Predictor, texts: Sequence[str], perturbator: str, keep: str, test: str, seed: int
 ) -> dict[str, dict[str, dict[str, list[str]]]]:
-    """For each label the candidates ranked by each aggregation of one run's tally."""
-    given = {"keep": keep, "fill": KEEPS[keep], "test": test, "score": "banzhaf" if keep == "shared" else "anchor"}
-    settings = preset("paper", seed=seed, stop_words="nltk", min_occurrences=5, top_n=50, **given)
+    """For each label the candidates ranked by each aggregation: of the tally of anchors, and of one of values from the
+    same samples, where these replace the word as well."""
+    given = {"keep": keep, "fill": KEEPS[keep], "test": test, "top_n": 50}
+    found: dict[str, dict[str, dict[str, list[str]]]] = {}
+    for of_run in ({"score": "anchor"}, {"score": "banzhaf", "aggregation": "total"})[: 2 if keep == "shared" else 1]:
+        settings = preset("paper", seed=seed, stop_words="nltk", min_occurrences=5, **given, **of_run)
+        for label, tops in ranked(predictor, texts, perturbator, settings).items():
+            found.setdefault(label, {}).update(tops)
+    return found
+
+
+def ranked(
+    predictor: Predictor, texts: Sequence[str], perturbator: str, settings: Settings
+) -> dict[str, dict[str, dict[str, list[str]]]]:
+    """For each label the candidates ranked by each aggregation that one run's tally can feed."""
+    score = registry.resolve("score", str(settings.score))
     with TemporaryDirectory() as scratch:
         noise = named_perturbator(perturbator, top_n=settings.top_n)
         run = Run(read_texts(texts), predictor, noise, settings, folder=Path(scratch) / "run")
@@ -95,7 +110,7 @@ def explain(
         tally, candidates = finished.tally(), finished.terms
         finished.close()
     found: dict[str, dict[str, dict[str, list[str]]]] = {}
-    for name in AGGREGATIONS if keep == "shared" else ORDERED:
+    for name in (name for name in AGGREGATIONS if aggregation(name).takes(score)):
         values = aggregation(name).score(tally, settings.alpha)
         for row, label in enumerate(predictor.labels):
             order = ranking(values[row], tally.occurrences[row])

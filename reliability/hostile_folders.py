@@ -70,7 +70,7 @@ EXPLAIN = (
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "top": ("top", "RUN"),
-    "top, csv": ("top", "RUN", "--format", "csv", "--aggregation", "sq"),
+    "top, csv": ("top", "RUN", "--format", "csv", "--aggregation", "excess"),
     "report": ("report", "RUN"),
     "report elsewhere": ("report", "RUN", "--to", "ELSEWHERE"),
     "compare": ("compare", "REAL", "RUN"),

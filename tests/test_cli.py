@@ -31,7 +31,7 @@ from anchorscope.cli.options import FORMS_HELP, PLUG_HELP, a_path
 from anchorscope.errors import InputError
 from anchorscope.result import json_schema
 from anchorscope.scoring.aggregations import AGGREGATIONS
-from anchorscope.settings import PLUGS, PRESETS, Settings
+from anchorscope.settings import ANCHOR_TEST, PLUGS, PRESETS, Settings
 from anchorscope.settings.choices import _NAMED
 
 ROOT = Path(__file__).parent.parent
@@ -432,12 +432,13 @@ def test_top_agrees_with_the_run_and_calls_no_model(run: Command) -> None:
 
 @pytest.mark.parametrize("aggregation", sorted(AGGREGATIONS))
 def test_top_by_any_aggregation_equals_a_run_by_it(run: Command, aggregation: str) -> None:
-    """The run counts anchors, and its local score is graded, so that there are values to add up as well."""
-    run(*SCAN, "--score", "banzhaf", "--out", "run")
+    """From a run that counts anchors, or from one that has values to add up."""
+    values = (*EXPLAIN, *CORPUS, "--strategy", "scan", "--score", "banzhaf", *FREQUENT)
+    explain, own_name = (values, "total") if AGGREGATIONS[aggregation].is_graded else (SCAN, "pr")
+    run(*explain, "--aggregation", own_name, "--out", "run")
     again = json.loads(run("top", "run", "--aggregation", aggregation, "--format", "json").out)
-    score = ("--score", "banzhaf") if AGGREGATIONS[aggregation].is_graded else ()
-    own = json.loads(run(*SCAN, *score, "--aggregation", aggregation, "--json").out)
-    listed = [(t["label"], t["term"], t["score"]) for t in again["terms"]]
+    own = json.loads(run(*explain, "--aggregation", aggregation, "--json").out)
+    listed = [(t["label"], t["term"], t["score"]) for t in again["terms"] if t["side"] == "for"]
     assert listed == [(label, t["term"], t["score"]) for label, e in own["labels"].items() for t in e["terms"]]
 
 
@@ -457,7 +458,9 @@ def test_top_of_a_race_agrees_with_the_race(run: Command) -> None:
 @pytest.mark.parametrize("aggregation", sorted(AGGREGATIONS))
 def test_top_of_a_race_has_intervals_under_any_aggregation(run: Command, aggregation: str) -> None:
     """One that reads no test is known exactly; of one that says no interval, nothing is known."""
-    run(*BANZHAF, "--out", "run", "--max-model-calls", "600", "--round-size", "4")
+    counted = (*EXPLAIN, *CORPUS, "--aggregation", "sq", "--test", "fixed", "--max-samples", "24")
+    explain = counted if AGGREGATIONS[aggregation].reads == "verdicts" else BANZHAF
+    run(*explain, "--out", "run", "--max-model-calls", "600", "--round-size", "4")
     terms = json.loads(run("top", "run", "--aggregation", aggregation, "--format", "json").out)["terms"]
     one = AGGREGATIONS[aggregation]
     if not one.is_bounded and not one.can_race:
@@ -492,10 +495,21 @@ def test_top_refuses(run: Command, arguments: tuple[str, ...], says: str) -> Non
     assert done.status == 2 and says in done.err
 
 
-def test_top_counts_no_anchors_of_a_run_that_tested_none(run: Command) -> None:
-    run(*EXPLAIN, "--out", "run")
-    done = run("top", "run", "--aggregation", "pr")
+@pytest.mark.parametrize("aggregation", ["pr", "sq", "av", "h"])
+@pytest.mark.parametrize("explain", [EXPLAIN, BANZHAF], ids=["fast", "banzhaf"])
+def test_top_counts_no_anchors_of_a_run_that_tested_none(
+    run: Command, explain: tuple[str, ...], aggregation: str
+) -> None:
+    run(*explain, "--out", "run")
+    done = run("top", "run", "--aggregation", aggregation)
     assert done.status == 2 and "This run tested no anchors, so it cannot count them" in done.err
+
+
+def test_where_anchors_are_counted_they_are_tested_as_one_document_is(run: Command) -> None:
+    """Not by the 24 samples that are enough for a sum of values."""
+    run(*EXPLAIN, *CORPUS, "--aggregation", "sq", "--out", "run")
+    settings = json.loads(Path("run/result.json").read_text())["settings"]
+    assert ANCHOR_TEST.items() <= settings.items()
 
 
 # Bad input: one sentence, exit status 2, no call of the model beyond the one that reveals it

@@ -252,10 +252,18 @@ def test_the_lists_of_a_race_are_those_of_top(tmp_path: Path, capsys: pytest.Cap
     given = {"strategy": "race", "aggregation": "total", "score": "banzhaf", "test": "fixed", "max_samples": 4}
     one = make_kept(tmp_path, **given, budget=Budget(max_model_calls=250))
     assert 0 < one.result.cost.tests < one.tally.occurrences.sum()
-    for name in ("total", "h"):
+    for name in ("total", "excess"):
         assert main(["top", str(tmp_path), "--aggregation", name, "--label", "yes", "--format", "json"]) == 0
         listed = [row for row in json.loads(capsys.readouterr().out)["terms"] if row["side"] == "for"]
         assert [row["term"] for row in listed] == lists.by_aggregation(one, "yes", name)[:4]
+
+
+@pytest.mark.parametrize("score", ["occlusion", "banzhaf"])
+def test_a_run_that_tested_no_anchors_is_not_compared_with_counts_of_them(score: str, tmp_path: Path) -> None:
+    one = make_kept(tmp_path, strategy="race", aggregation="total", score=score, test="fixed")
+    assert not one.tally.anchors.any() and one.tally.non_anchors.any()
+    with pytest.raises(InputError, match="This run tested no anchors, so there is no list by sq: leave it out"):
+        evaluate([one], against=["sq"])
 
 
 def test_unknown_names_are_refused(kept: KeptRun) -> None:

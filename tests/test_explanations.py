@@ -265,7 +265,7 @@ def shown(**given: object) -> Shown:
         scores=np.array([[1.0, 3.0, 2.0]]),
         standing=Standing(-endless, endless, np.array([True]), driver=endless < 0, against=endless < 0),
         aggregation=aggregation("total"),
-        tests_anchors=True,
+        counts_anchors=True,
         n_documents=np.array([20]),
         n_asked=np.array([10]),
         n_robust=np.array([19]),

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
+from anchorscope.errors import InputError
 from anchorscope.journal.reader import RunReader
 from anchorscope.local_scores import occlusion
 from anchorscope.loop import Loop
@@ -30,7 +32,7 @@ from anchorscope.sampling import engine, fills
 from anchorscope.scoring import settling
 from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.tally import Tally, ranking
-from anchorscope.settings import PRESETS, preset, score_perturbs
+from anchorscope.settings import ANCHOR_TEST, PRESETS, preset, preset_for_one_document, score_perturbs
 from anchorscope.text.read import read_texts
 from anchorscope.types import Snapshot
 
@@ -253,15 +255,15 @@ READS = [
     (name, score)
     for name in AGGREGATIONS
     for score in ("anchor", "banzhaf")
-    if score == "banzhaf" or not AGGREGATIONS[name].is_graded
+    if AGGREGATIONS[name].reads != {"anchor": "values", "banzhaf": "verdicts"}[score]
 ]
 """Every aggregation, with the local scores whose measurements it can read."""
 
 
 @pytest.mark.parametrize(("name", "score"), READS)
 def test_a_run_made_for_one_aggregation_gives_any_other(name: str, score: str, tmp_path: Path) -> None:
-    """Terms and scores read from the folder of a run for pr are those of a run for the other."""
-    finish(make_run(folder=tmp_path / "run", score=score))
+    """Terms and scores read from the folder of a run for pr, or for total, are those of a run for the other."""
+    finish(make_run(folder=tmp_path / "run", score=score, aggregation="total" if score == "banzhaf" else "pr"))
     reader = RunReader(tmp_path / "run")
     values = aggregation(name).score(reader.tally(), 0.5)
     direct = explained(aggregation=name, score=score)["labels"]
@@ -281,6 +283,35 @@ def test_tallies_of_parts_add_up_to_the_tally_of_the_whole() -> None:
 
 
 # --- presets ---
+
+
+@pytest.mark.parametrize("name", ["fast", "banzhaf"])
+@pytest.mark.parametrize("given", [{"score": "anchor", "aggregation": "sq"}, {"score": "anchor", "aggregation": "pr"}])
+def test_where_anchors_are_counted_they_are_tested_as_one_document_is(name: str, given: dict[str, Any]) -> None:
+    """Whatever is left open is that of ANCHOR_TEST; what is given by hand stays, and other fills have no bank."""
+    assert ANCHOR_TEST.items() <= preset(name, **given).to_dict().items()
+    assert (
+        preset(name, **given, fill="blind", delta=0.2).to_dict().items()
+        >= {
+            **ANCHOR_TEST,
+            "fill": "blind",
+            "delta": 0.2,
+            "bank_pairs": 1,
+        }.items()
+    )
+
+
+@pytest.mark.parametrize("name", ["paper", "paper-optimised"])
+def test_a_preset_of_the_paper_keeps_its_own_test(name: str) -> None:
+    settings = preset(name)
+    assert (settings.test, settings.keep, settings.fill, settings.max_samples) == ("kl", "own", "one-by-one", 1000)
+    assert preset_for_one_document(name).anchor_test == settings.anchor_test
+
+
+@pytest.mark.parametrize("aggregation", ["pr", "sq", "av", "h"])
+def test_a_graded_score_counts_no_anchors(aggregation: str) -> None:
+    with pytest.raises(InputError, match="counts anchors, and --score banzhaf tests none: use one of --score anchor, "):
+        preset("banzhaf", aggregation=aggregation)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -333,7 +364,8 @@ def test_presets_are_what_the_issue_says(name: str, given: dict) -> None:
 @pytest.mark.parametrize("name", ["sq", "av", "total", "pr"])
 def test_a_race_to_the_end_equals_the_scan(name: str) -> None:
     """Regret 0: everything is tested, and the scores are those of the exhaustive scan exactly."""
-    given = {"aggregation": name, "score": "banzhaf", "test": "fixed", "max_samples": 12, "top_k": 99}
+    score = "banzhaf" if AGGREGATIONS[name].is_graded else "anchor"
+    given = {"aggregation": name, "score": score, "test": "fixed", "max_samples": 12, "top_k": 99}
     raced, scanned = (explained(strategy=s, regret=0.0, **given)["labels"] for s in ("race", "scan"))
     for label in scanned:
         found, expected = ({t["term"]: t["score"] for t in x[label]["terms"]} for x in (raced, scanned))

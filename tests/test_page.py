@@ -36,7 +36,7 @@ from anchorscope.report.texts import embed, utf16
 from anchorscope.report.view import page_data
 from anchorscope.result import Result
 from anchorscope.scoring.aggregation import Standing
-from anchorscope.scoring.aggregations import AGGREGATIONS
+from anchorscope.scoring.aggregations import AGGREGATIONS, total
 from anchorscope.scoring.probabilistic import pr
 from anchorscope.scoring.tally import Tally
 
@@ -86,11 +86,11 @@ def test_documents_hold_what_was_measured(folder: Path) -> None:
     """Every place is the term that it says; the value of a card is that of the word in its document."""
     data = page_data(folder)
     terms = data["terms"]["term"]
-    graded, tests_anchors = (data["about"]["score"][name] for name in ("graded", "anchors"))
+    graded, perturbs = (data["about"]["score"][name] for name in ("graded", "perturbs"))
     by_key = {document["key"]: document for document in data["documents"]}
     assert by_key and data["evidence"]
     for document in by_key.values():
-        assert (document["robust"] is None) != tests_anchors
+        assert (document["robust"] is None) != perturbs
         for start, end, term, *_ in document["words"]:
             assert document["text"][start:end].casefold() == terms[term]
     for card in data["evidence"]:
@@ -99,7 +99,7 @@ def test_documents_hold_what_was_measured(folder: Path) -> None:
         assert {len(word) for word in words} == {5 if graded else 8}
         assert card["anchor"] is None if graded else card["anchor"] in [bool(word[5]) for word in words]
         assert "counts" not in card or sum(card["counts"].values()) == 20
-    assert any("counts" in card for card in data["evidence"]) == tests_anchors
+    assert any("counts" in card for card in data["evidence"]) == perturbs
 
 
 def test_the_numbers_of_a_card_are_its_own(effects: Path) -> None:
@@ -211,7 +211,7 @@ def test_what_stands_against_a_label_has_a_score_against_it() -> None:
             *np.zeros((2, 1, 2)), settled=np.ones(1, bool), driver=everything, against=everything, regret=np.zeros(1)
         ),
         aggregation=one,
-        tests_anchors=False,
+        counts_anchors=False,
         **{name: np.full(1, 20) for name in ("n_documents", "n_asked", "n_robust", "n_robust_of")},
     )
     told = explanation(shown, "yes", 0, 4)
@@ -249,16 +249,19 @@ def test_a_run_without_texts_has_cards_of_numbers(tmp_path: Path, score: str) ->
     assert not any(text for card in data["evidence"] for kind in texts.KINDS for text in card.get(kind, []))
 
 
-def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", [{}, {"score": "banzhaf", "aggregation": "total"}], ids=["anchors", "effects"])
+def test_of_many_terms_the_best_are_kept_and_scores_stay(
+    given: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Scores are over all candidates, so a term's does not change when others are left out."""
-    folder = kept(tmp_path / "run", score="banzhaf")
+    folder = kept(tmp_path / "run", **given)
     everything = page_data(folder)["terms"]
     monkeypatch.setattr(kept_run, "MOST_TERMS", 5)
     data = page_data(folder)
     run = view.RunReader(folder)
     whole = kept_run.Kept(run)
     assert len(data["terms"]["term"]) == 5 < data["terms"]["n_terms"]
-    assert {one.name for one in whole.aggregations} == {*AGGREGATIONS}
+    assert {one.name for one in whole.aggregations} == {*everything["labels"][0]["scores"]}
     rankings = [(one, whole.standings.ranking(one, label)) for one in whole.aggregations for label in whole.explained]
     orders = [order.tolist() for _, order in rankings]
     orders += [order[::-1].tolist() for one, order in rankings if one.is_graded]  # what speaks against a label
@@ -268,8 +271,9 @@ def test_of_many_terms_the_best_are_kept_and_scores_stay(monkeypatch: pytest.Mon
     for label, column in enumerate(data["terms"]["labels"]):
         for name, scores in column["scores"].items():
             assert scores == [everything["labels"][label]["scores"][name][i] for i in whole.chosen]
+    own, formula = ("total", total) if given else ("pr", pr)
     np.testing.assert_allclose(
-        data["terms"]["labels"][0]["scores"]["pr"], pr(whole.counted)[0][whole.chosen], rtol=1e-8
+        data["terms"]["labels"][0]["scores"][own], formula(whole.counted)[0][whole.chosen], rtol=1e-8
     )
     run.close()
 
@@ -281,7 +285,7 @@ def test_the_page_offers_every_aggregation_that_fits(folder: Path) -> None:
     own, score = (data["about"]["settings"][name] for name in ("aggregation", "score"))
     fed = {
         "anchor": {"verdicts", "counts"},
-        "banzhaf": {"values", "verdicts", "counts"},
+        "banzhaf": {"values", "counts"},
         "occlusion": {"values", "counts"},
     }
     fitting = [one for one in AGGREGATIONS.values() if one.reads in fed[score]]

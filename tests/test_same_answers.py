@@ -37,7 +37,17 @@ GRADED = {
     "stop_words": "none",
     "min_occurrences": 1,
 }
-COUNTED = {"test": "kl", "keep": "shared", "tau": 0.8, "max_samples": 60, "stop_words": "none", "min_occurrences": 1}
+COUNTED = {
+    "test": "kl",
+    "delta": 0.1,
+    "keep": "shared",
+    "fill": "blind",
+    "bank_pairs": 1,
+    "tau": 0.8,
+    "max_samples": 60,
+    "stop_words": "none",
+    "min_occurrences": 1,
+}
 SCAN = {"strategy": "scan", "round_size": 8}
 
 CASES: dict[str, dict[str, Any]] = {

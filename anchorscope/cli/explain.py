@@ -33,7 +33,7 @@ from anchorscope.report.local import local_table
 from anchorscope.report.table import plural
 from anchorscope.result import Result
 from anchorscope.run import is_finished
-from anchorscope.settings import NO_AGGREGATION, ONE_DOCUMENT, Settings, preset, score_is_graded
+from anchorscope.settings import NO_AGGREGATION, Settings, preset, score_is_graded
 from anchorscope.text.read import Documents
 from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Predictor
@@ -157,7 +157,7 @@ def _settings_of_a_document(given: Mapping[str, Any]) -> Settings:
     """Effects, unless --score or the preset asks for anchors."""
     score = given.get("score") or preset(given.get("preset", "fast")).score
     if not score_is_graded(str(score)):
-        return given_settings({**({} if "preset" in given else ONE_DOCUMENT), **given, **NO_AGGREGATION})
+        return given_settings({**given, **NO_AGGREGATION})
     return given_settings(given)
 
 

@@ -25,9 +25,9 @@ from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.report.page import REPORT, is_report
 from anchorscope.run import Run, heard_before, refuse_existing
-from anchorscope.settings import NO_PERTURBATOR, Settings, needs_perturbator, preset, strategy
+from anchorscope.settings import NO_PERTURBATOR, Settings, needs_perturbator, preset, score_counts_anchors, strategy
 from anchorscope.text.read import Documents, read_files
-from anchorscope.types import Perturbator, Predictor
+from anchorscope.types import Perturbator, Predictor, counts_anchors
 
 READING = ("text_column", "encoding", "clean", "format")
 """The options that say how files are read; a run folder remembers them."""
@@ -43,7 +43,7 @@ def given_settings(given: Mapping[str, Any]) -> Settings:
         by_hand["labels"] = tuple(given["label"])
     settings = preset(given.get("preset", "fast"), **by_hand)
     _refuse_unread(by_hand, settings)
-    if "training" in given and not registry.resolve("score", str(settings.score)).tests_anchors:
+    if "training" in given and not score_counts_anchors(str(settings.score)):
         raise InputError(
             "--training is for the aggregation av5, which counts anchors: add --preset paper, or leave it out."
         )
@@ -65,8 +65,8 @@ def _refuse_unread(by_hand: Mapping[str, Any], settings: Settings) -> None:
         if name in by_hand and not counts_samples:
             option = f"--{name.replace('_', '-')}"
             raise InputError(f"{option} belongs to perturbed texts: add --score anchor or banzhaf, or leave it out.")
-    if "alpha" in by_hand and not score.tests_anchors:
-        raise InputError("--alpha belongs to counts of anchors: add --preset paper or banzhaf, or leave it out.")
+    if "alpha" in by_hand and not counts_anchors(score):
+        raise InputError("--alpha belongs to counts of anchors: add --preset paper, or leave it out.")
     if "omega" in by_hand and not settings.tau_tilde:
         raise InputError("--omega says how far --tau-tilde goes: add that, or leave it out.")
     if "regret" in by_hand and "regret" not in strategy(settings.strategy).reads:

@@ -70,10 +70,10 @@ def _settings(finished: RunReader, given: Mapping[str, Any]) -> Settings:
     wanted = aggregation(values["aggregation"])
     if "alpha" in given and wanted.reads != "verdicts":
         raise InputError(f"--alpha belongs to counts of anchors, not to {wanted.name}: leave it out.")
-    if wanted.reads == "verdicts" and not finished.tests_anchors:
+    if wanted.reads == "verdicts" and not finished.counts_anchors:
         raise InputError(
-            "This run tested no anchors, so it cannot count them: run explain with --preset paper-optimised, or with "
-            f"--aggregation {wanted.name}."
+            "This run tested no anchors, so it cannot count them: run explain with --preset paper-optimised, or "
+            f"without a preset and with --aggregation {wanted.name}{'' if wanted.can_race else ' --strategy scan'}."
         )
     if not wanted.can_race:
         values["strategy"] = "scan"

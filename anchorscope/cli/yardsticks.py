@@ -89,6 +89,7 @@ def measure(one: KeptRun, labels: Sequence[str], given: Mapping[str, Any], outpu
     """Print the yardsticks of a run's list and of others, and give the exit status."""
     names = ("random", "frequent", *given.get("against", ()))
     lists.check_names(names)
+    lists.check_fed(one, names)
     held_out = _held_out(one, given)
     seeds = given.get("seeds", SEEDS)
     explained = {label: _sampled(one, label, given) for label in labels}

@@ -93,6 +93,7 @@ def evaluate(
     """
     lists.check_names(against)
     _check_alike(runs)
+    lists.check_fed(runs[0], against)
     shown = [label for label in runs[0].result.explanations if runs[0].result[label].terms]
     for label in labels or ():
         if label not in shown:

@@ -68,6 +68,8 @@ def kept_run(folder: Path, documents: Documents, predictor: Predictor) -> KeptRu
         rows = [*finished.documents(range(int(finished.documents_per_label().sum()))).values()]
         settings = finished.settings
         tally = Standings(finished, alpha=settings.alpha, k=settings.top_k).counted
+        if not finished.counts_anchors:
+            tally = tally.without_verdicts()
         candidates = finished.terms
         moments = tuple(finished.moments())
     result = Result.load(folder)

@@ -19,7 +19,7 @@ from random import Random
 
 from anchorscope import registry
 from anchorscope.asking.removals import Removals
-from anchorscope.errors import UnknownNameError
+from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.evaluation import lime, shap
 from anchorscope.evaluation.attributions import top
 from anchorscope.evaluation.greedy import greedy
@@ -27,6 +27,7 @@ from anchorscope.evaluation.kept import KeptRun
 from anchorscope.evaluation.linear import count_times_weight
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import ranking
+from anchorscope.types import counts_anchors
 
 CHEAP = ("random", "frequent", "base", "pr-inverse")
 """Compared with unless told otherwise; none of them asks the model anything to be made."""
@@ -47,6 +48,18 @@ def check_names(names: Sequence[str]) -> None:
     for name in names:
         if name not in known_names():
             raise UnknownNameError("list to compare with", name, known_names())
+
+
+def check_fed(run: KeptRun, names: Sequence[str]) -> None:
+    """Refuse the counts of anchors of a run that tested none; pr-inverse, which all are compared with, stays."""
+    if counts_anchors(registry.resolve("score", str(run.settings.score))):
+        return
+    for name in names:
+        if name in registry.names("aggregation") and name not in CHEAP and aggregation(name).reads == "verdicts":
+            raise InputError(
+                f"This run tested no anchors, so there is no list by {name}: leave it out of --against, or evaluate "
+                f"a run of explain --aggregation {name}."
+            )
 
 
 def explanation(run: KeptRun, label: str) -> list[str]:

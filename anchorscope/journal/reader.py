@@ -35,7 +35,7 @@ from anchorscope.journal.opening import LOG, open_for_reading
 from anchorscope.planning.candidates import priorities
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import Tally
-from anchorscope.settings import Settings, score_tests_anchors, strategy
+from anchorscope.settings import Settings, score_counts_anchors, strategy
 from anchorscope.types import Cost, HeardLabels
 
 
@@ -43,7 +43,7 @@ class RunReader:
     """A reader of a run folder: labels, terms and the tally, without documents or model.
 
     ``counts_prefixes`` tells whether words count the documents of a prefix, so that scores are estimates;
-    ``tests_anchors`` whether the local score tests for anchors, so that there are some to count.
+    ``counts_anchors`` whether the local score tests for anchors, so that there are some to count.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -75,7 +75,7 @@ class RunReader:
             _check_size(len(self.labels) * len(self.terms), self._db, self._folder)
             self.settings = Settings.from_dict(self.meta["settings"])
             self.counts_prefixes = strategy(self.settings.strategy).counts_prefixes
-            self.tests_anchors = score_tests_anchors(str(self.settings.score))
+            self.counts_anchors = score_counts_anchors(str(self.settings.score))
             _check_meta(self.meta)
 
     @property

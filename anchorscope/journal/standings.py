@@ -88,7 +88,7 @@ class Standings:
             scores=self.scores(aggregation),
             standing=self.standing(aggregation),
             aggregation=aggregation,
-            tests_anchors=self._run.tests_anchors,
+            counts_anchors=self._run.counts_anchors,
             n_documents=np.rint(self.n_asked * (in_all / n_asked)).astype(np.int64),
             n_asked=self.n_asked,
             n_robust=self._n_robust,

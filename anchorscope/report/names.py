@@ -9,7 +9,7 @@ from anchorscope import registry
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.settings import strategy
-from anchorscope.types import LocalScore
+from anchorscope.types import LocalScore, counts_anchors
 
 
 def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]:
@@ -92,13 +92,15 @@ def driver_help(one: Aggregation) -> str | None:
 
 def _counts(score: type[LocalScore], settings: Mapping[str, Any]) -> dict[str, str]:
     """What was tested, how often."""
+    holders = "documents with the term" if score.grain == "term" else "occurrences of the term"
+    tested = {"tested/of": f"{holders} that were tested, of all in documents of the label"}
+    if counts_anchors(score):
+        tested = {
+            "anchors/tested": (
+                "tests in which the term was an anchor (with it kept and other words replaced, the prediction stayed "
+                f"with a probability of {settings['tau']:g} or more), of all its tests"
+            )
+        }
     if not score.tests_anchors:
-        of = "documents with the term" if score.grain == "term" else "occurrences of the term"
-        return {"tested/of": f"{of} that were tested, of all in documents of the label"}
-    return {
-        "anchors/tested": (
-            "tests in which the term was an anchor (with it kept and other words replaced, the prediction stayed with "
-            f"a probability of {settings['tau']:g} or more), of all its tests"
-        ),
-        "robust": "documents that keep their prediction though any word may be replaced, by those tested",
-    }
+        return tested
+    return {**tested, "robust": "documents that keep their prediction though any word may be replaced, by those tested"}

@@ -41,7 +41,7 @@ from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import VALUE_UNIT
 from anchorscope.settings import Settings, strategy
 from anchorscope.text.words import function_words
-from anchorscope.types import Cost, Snapshot
+from anchorscope.types import Cost, Snapshot, counts_anchors
 
 PAGE_SCHEMA = 2
 
@@ -128,7 +128,7 @@ def _method(settings: Mapping[str, Any], perturbator: str, level: float) -> dict
             "help": score.help,
             "call": score.call,
             "graded": score.is_graded,
-            "anchors": score.tests_anchors,
+            "anchors": counts_anchors(score),
             "perturbs": score.perturbs,
             "holder": "document" if score.grain == "term" else "occurrence",
         },
@@ -236,7 +236,7 @@ def _terms(kept: Kept) -> dict[str, Any]:
     ``written`` is how a term is written, where that is not the term itself.
     """
     chosen = kept.chosen
-    tally = kept.tally
+    tally = kept.tally if counts_anchors(kept.score) else kept.tally.without_verdicts()
     scores = {one.name: kept.standings.scores(one)[:, chosen] for one in kept.aggregations}
     columns = [
         {

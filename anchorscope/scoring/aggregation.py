@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.tally import Scores, Tally
-from anchorscope.types import LocalScore
+from anchorscope.types import LocalScore, counts_anchors
 
 Interval: TypeAlias = tuple[Scores, Scores]
 
@@ -103,8 +103,8 @@ class Aggregation:
         object.__setattr__(self, "is_graded", self.reads == "values")
 
     def takes(self, score: type[LocalScore] | LocalScore) -> bool:
-        """Whether a local score can feed it: values need a graded one, verdicts one that tests anchors."""
-        return {"values": score.is_graded, "verdicts": score.tests_anchors, "counts": True}[self.reads]
+        """Whether a local score can feed it: values need a graded one, verdicts one that counts anchors."""
+        return {"values": score.is_graded, "verdicts": counts_anchors(score), "counts": True}[self.reads]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

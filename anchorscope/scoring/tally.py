@@ -70,6 +70,10 @@ class Tally:
         """What the paper's own filter counts: an occurrence that it skips is no anchor."""
         return replace(self, non_anchors=self.non_anchors + self.skipped, skipped=np.zeros_like(self.skipped))
 
+    def without_verdicts(self) -> Tally:
+        """The same tests, none of them called an anchor: those of a graded local score read too few texts for that."""
+        return replace(self, anchors=np.zeros_like(self.anchors), non_anchors=self.non_anchors + self.anchors)
+
     @property
     def untested(self) -> Counts:
         """Occurrences without a verdict, skipped ones included: r in the bounds."""

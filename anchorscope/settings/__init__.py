@@ -9,14 +9,15 @@ from anchorscope.settings.choices import (
     Settings,
     check_score,
     needs_perturbator,
+    score_counts_anchors,
     score_is_graded,
     score_perturbs,
     score_shares_calls,
     score_tests_anchors,
 )
 from anchorscope.settings.presets import (
+    ANCHOR_TEST,
     NO_AGGREGATION,
-    ONE_DOCUMENT,
     PRESETS,
     preset,
     preset_for_one_document,
@@ -24,9 +25,9 @@ from anchorscope.settings.presets import (
 from anchorscope.settings.strategies import StrategyTraits, strategy
 
 __all__ = [
+    "ANCHOR_TEST",
     "NO_AGGREGATION",
     "NO_PERTURBATOR",
-    "ONE_DOCUMENT",
     "PLUGS",
     "PRESETS",
     "Settings",
@@ -35,6 +36,7 @@ __all__ = [
     "needs_perturbator",
     "preset",
     "preset_for_one_document",
+    "score_counts_anchors",
     "score_is_graded",
     "score_perturbs",
     "score_shares_calls",

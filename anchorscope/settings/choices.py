@@ -21,7 +21,7 @@ from anchorscope.scoring.empty_anchor import ROBUST, WEIGHTS, EmptyAnchorRule
 from anchorscope.settings.strategies import strategy
 from anchorscope.text.rule import PLAIN, USUAL, checked_kinds
 from anchorscope.text.words import STOP_WORDS
-from anchorscope.types import Predictor
+from anchorscope.types import LocalScore, Predictor, counts_anchors
 
 FILTERS = ("none", "optimistic", "sound")
 ORDERS = ("confidence", "confidence-ascending", "random", "length")
@@ -131,12 +131,12 @@ class Settings:
         if aggregation.is_graded and not score_is_graded(str(self.score)):
             raise InputError(
                 f"The aggregation {self.aggregation!r} adds up graded values, and --score {self.score} says yes or no: "
-                f"use one of {_scores_of('is_graded')}, or another --aggregation."
+                f"use one of {_scores_of(lambda one: one.is_graded)}, or another --aggregation."
             )
-        if aggregation.reads == "verdicts" and not score_tests_anchors(str(self.score)):
+        if aggregation.reads == "verdicts" and not score_counts_anchors(str(self.score)):
             raise InputError(
                 f"The aggregation {self.aggregation!r} counts anchors, and --score {self.score} tests none: use "
-                f"one of {_scores_of('tests_anchors')}, or --aggregation total."
+                f"one of {_scores_of(counts_anchors)}, or --aggregation total."
             )
         if aggregation.joins_labels and self.labels is not None:
             raise InputError(
@@ -255,10 +255,11 @@ def _names_of(fits: Callable[[Aggregation], bool]) -> str:
     return ", ".join(name for name in registry.names("aggregation") if fits(registry.resolve("aggregation", name)))
 
 
-def _scores_of(attribute: str) -> str:
-    """The local scores that say so of themselves, as options."""
-    fit = [name for name in registry.names("score") if getattr(registry.resolve("score", name), attribute, False)]
-    return "--score " + ", ".join(fit)
+def _scores_of(fits: Callable[[type[LocalScore]], bool]) -> str:
+    """The local scores that fit, as options; those of others that do not say what they are, do not."""
+    every = {name: registry.resolve("score", name) for name in registry.names("score")}
+    known = {name: one for name, one in every.items() if hasattr(one, "is_graded") and hasattr(one, "tests_anchors")}
+    return "--score " + ", ".join(name for name, one in known.items() if fits(one))
 
 
 _KINDS: Mapping[str, tuple[Any, str]] = {
@@ -302,12 +303,21 @@ def score_is_graded(name: str) -> bool:
 
 
 def score_tests_anchors(name: str) -> bool:
-    """Whether a local score tests for anchors, so that there are some to count.
+    """Whether a local score reads if perturbed texts keep the decision, so that the empty anchor is asked about.
 
-    >>> score_tests_anchors("anchor"), score_tests_anchors("occlusion")
-    (True, False)
+    >>> score_tests_anchors("anchor"), score_tests_anchors("banzhaf"), score_tests_anchors("occlusion")
+    (True, True, False)
     """
     return _said(name, "tests_anchors", "it tests anchors")
+
+
+def score_counts_anchors(name: str) -> bool:
+    """Whether what it reads are verdicts on anchors, so that there are some to count.
+
+    >>> score_counts_anchors("anchor"), score_counts_anchors("banzhaf"), score_counts_anchors("occlusion")
+    (True, False, False)
+    """
+    return score_tests_anchors(name) and not score_is_graded(name)
 
 
 def score_perturbs(settings: Settings) -> bool:

@@ -15,6 +15,7 @@ from anchorscope.types.contracts import (
     Predictor,
     Reporter,
     SharingBackend,
+    counts_anchors,
 )
 from anchorscope.types.values import (
     EMPTY,
@@ -67,5 +68,6 @@ __all__ = [
     "Term",
     "Unit",
     "Words",
+    "counts_anchors",
     "taken_out",
 ]

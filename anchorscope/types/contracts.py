@@ -106,7 +106,9 @@ class LocalScore(Protocol):
     name)(predictor, perturbator, settings)``). ``help`` says in a line what the value is, ``call`` what one call of the
     model is, ``noise`` where the variance of a value comes from; ``is_graded`` tells an effect from a yes or no. An
     occurrence is a "token", or all tokens of a "term" in a document: ``grain``. Where ``shares_calls``, the calls for
-    one occurrence serve all others of its document. Where it ``tests_anchors``, it is asked about the empty anchor.
+    one occurrence serve all others of its document. Where it ``tests_anchors``, it reads whether perturbed texts keep
+    the decision, and is asked about the empty anchor; anchors are counted only where it is not graded as well
+    (``counts_anchors``): a graded one reads too few texts for a verdict.
     Where it does not ``perturb``, no word is replaced, and the perturbator is None. What makes one may have a
     ``check(predictor)``, which refuses a model that it cannot serve, or a missing package, before any call.
     """
@@ -131,6 +133,11 @@ class LocalScore(Protocol):
         A row depends on its own unit alone.
         """
         ...
+
+
+def counts_anchors(score: LocalScore | type[LocalScore]) -> bool:
+    """Whether what a local score says of occurrences are verdicts on anchors, to be counted and shown as such."""
+    return score.tests_anchors and not score.is_graded
 
 
 class Backend(Protocol):

@@ -47,7 +47,7 @@ def settled(keep_run: KeepRun) -> tuple[str, Result]:
 
 @pytest.fixture(scope="session")
 def perturbed(keep_run: KeepRun) -> tuple[str, Result]:
-    """A run that replaces words, and tests anchors beside."""
+    """A run that replaces words, and measures their effect."""
     folder = keep_run("banzhaf", by="banzhaf")
     return write_report(folder).as_uri(), Result.load(folder)
 
@@ -489,7 +489,7 @@ def test_every_number_has_its_name_and_explanation(open_page: Any, report: tuple
     assert watched.page.locator("th.is-anchors").count() == 0
 
 
-SCAN = {"strategy": "scan", "aggregation": "pr", "score": "banzhaf", "n": 60, "rounds": 99}
+SCAN = {"strategy": "scan", "aggregation": "pr", "score": "anchor", "n": 60, "rounds": 99}
 KINDS: dict[str, dict[str, Any]] = {"one": {}, "banzhaf": {"by": "banzhaf"}, "scan": SCAN}
 
 
@@ -517,10 +517,12 @@ def offered(watched: Any) -> list[str]:
 
 
 def test_aggregations_that_count_anchors_are_offered_where_some_were_tested(
-    open_page: Any, report: tuple[str, Result], perturbed: tuple[str, Result]
+    open_page: Any, report: tuple[str, Result], perturbed: tuple[str, Result], anchors: tuple[str, Result]
 ) -> None:
-    assert set(offered(open_page(report[0]))) == {name for name, one in AGGREGATIONS.items() if one.reads != "verdicts"}
-    assert set(offered(open_page(perturbed[0]))) == {*AGGREGATIONS}
+    effects = {name for name, one in AGGREGATIONS.items() if one.reads != "verdicts"}
+    for graded in (report, perturbed):
+        assert set(offered(open_page(graded[0]))) == effects
+    assert set(offered(open_page(anchors[0]))) == {*AGGREGATIONS} - {"total", "excess"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -548,17 +550,20 @@ def test_a_run_by_any_aggregation_is_shown_as_it_is(
     open_page: Any, keep_run: KeepRun, name: str, tmp_path: Path
 ) -> None:
     """Its scores come with the page, so that the list is that of the result; the others can still be chosen."""
-    folder = keep_run(name, strategy="scan", aggregation=name, score="banzhaf")
+    score, other = ("banzhaf", "total") if AGGREGATIONS[name].is_graded else ("anchor", "sq")
+    folder = keep_run(name, strategy="scan", aggregation=name, score=score)
     watched = open_page(write_report(folder, out=tmp_path / "report.html").as_uri())
-    expected = [term.written for term in next(iter(Result.load(folder).explanations.values())).terms]
+    terms = next(iter(Result.load(folder).explanations.values())).terms
+    # Drivers stand above the line.
+    expected = [term.written for term in sorted(terms, key=lambda term: not term.driver)]
     assert shown(watched, 0)[: len(expected)] == expected
     assert watched.page.get_by_label("Ranked by").input_value() == name
-    watched.page.get_by_label("Ranked by").select_option("total")
-    assert watched.page.url.endswith("#words?by=total")
+    watched.page.get_by_label("Ranked by").select_option(other)
+    assert watched.page.url.endswith(f"#words?by={other}")
 
 
-def test_another_aggregation_ranks_anew_and_has_its_own_address(open_page: Any, perturbed: tuple[str, Result]) -> None:
-    watched = open_page(perturbed[0])
+def test_another_aggregation_ranks_anew_and_has_its_own_address(open_page: Any, anchors: tuple[str, Result]) -> None:
+    watched = open_page(anchors[0])
     before = shown(watched, 0)
     watched.page.get_by_label("Ranked by").select_option("pr")
     assert shown(watched, 0) != before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from runs import finish, make_run, reviews
 
 from anchorscope.asking.budget import Budget
 from anchorscope.cli import main
+from anchorscope.journal.database import FILE
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.report.view import page_data
@@ -32,6 +34,14 @@ RACE = {
 }
 NAMES = sorted(AGGREGATIONS)
 GRADED = [name for name in NAMES if AGGREGATIONS[name].is_graded]
+COUNTS = [name for name in NAMES if AGGREGATIONS[name].reads == "verdicts"]
+FED = {
+    "race": {*NAMES} - {*COUNTS},
+    "scan": {*NAMES} - {*COUNTS},
+    "optimistic": {*NAMES} - {*GRADED},
+    "yes_or_no": {*NAMES} - {*GRADED},
+}
+"""The aggregations that the measurements of a run can feed."""
 
 
 def kept(folder: Path, *, rounds: int | None = None, **given: Any) -> Path:
@@ -48,14 +58,15 @@ def race(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scan(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A scan that was left half way; it counts anchors, and measures graded values with them."""
-    return kept(tmp_path_factory.mktemp("scan") / "run", rounds=5, max_samples=20, round_size=16, score="banzhaf")
+    """A scan of graded values that was left half way."""
+    given = {"aggregation": "total", "score": "banzhaf", "max_samples": 20, "round_size": 16}
+    return kept(tmp_path_factory.mktemp("scan") / "run", rounds=5, **given)
 
 
 @pytest.fixture(scope="module")
 def optimistic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A scan with the paper's own filter, which counts what it skips as non-anchors."""
-    given = {"filter": "optimistic", "max_samples": 20, "round_size": 16, "score": "banzhaf"}
+    given = {"filter": "optimistic", "max_samples": 20, "round_size": 16}
     return kept(tmp_path_factory.mktemp("optimistic") / "run", **given)
 
 
@@ -119,8 +130,9 @@ def test_what_a_run_calls_settled_is_settled_in_its_folder(
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("which", ["race", "scan", "optimistic"])
+@pytest.mark.parametrize(
+    ("which", "name"), [(which, name) for which in ("race", "scan", "optimistic") for name in sorted(FED[which])]
+)
 def test_top_and_the_page_have_one_list(
     name: str, which: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,7 +158,7 @@ def test_the_columns_of_the_page_are_the_scores(which: str, request: pytest.Fixt
         standings = Standings(reader, alpha=0.5, k=4)
         offered = [one["name"] for one in page_data(folder)["terms"]["aggregations"]]
         assert offered[0] == reader.meta["settings"]["aggregation"]
-        assert {*offered} == {*NAMES} - {*(GRADED if which == "yes_or_no" else ())}
+        assert {*offered} == FED[which]
         for name in offered:
             terms, values, _ = of_the_page(folder, name)
             assert terms == list(reader.terms)
@@ -161,7 +173,35 @@ def test_there_are_no_values_to_add_up_where_the_score_says_yes_or_no(
     assert "adds up graded values, and --score anchor says yes or no" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("which", ["race", "scan"])
+def test_a_graded_run_counts_no_anchors(
+    name: str, which: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its samples are enough for a sum, not for verdicts: neither list nor page has any."""
+    folder = request.getfixturevalue(which)
+    assert main(["top", str(folder), "--aggregation", name]) == 2
+    assert "This run tested no anchors" in capsys.readouterr().err
+    assert all(row["anchors"] is None for row in top(folder, capsys))
+    data = page_data(folder)
+    assert not data["about"]["score"]["anchors"] and "anchors/tested" not in data["about"]["names"]
+    assert not any(n for column in data["terms"]["labels"] for n in column["anchors"])
+    assert any(n for column in data["terms"]["labels"] for n in column["non_anchors"])
+
+
+def test_a_run_of_before_that_counted_anchors_of_values_is_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = kept(tmp_path / "run", rounds=2, **RACE)
+    with closing(sqlite3.connect(folder / FILE)) as db:
+        total, sq = (json.dumps({"aggregation": name})[1:-1] for name in ("total", "sq"))
+        assert db.execute("UPDATE meta SET value = replace(value, ?, ?) WHERE key = 'settings'", (total, sq)).rowcount
+        db.commit()
+    assert main(["top", str(folder)]) == 2
+    assert "The aggregation 'sq' counts anchors, and --score banzhaf tests none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted(FED["race"]))
 def test_an_expected_score_is_one_that_can_still_be(name: str, race: Path) -> None:
     standings = Standings(RunReader(race), alpha=0.5, k=4)
     standing, values = standings._bounded(aggregation(name)), standings.scores(aggregation(name))
@@ -170,7 +210,7 @@ def test_an_expected_score_is_one_that_can_still_be(name: str, race: Path) -> No
 
 
 @pytest.mark.parametrize("strategy", ["race", "scan"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(FED["race"]))
 def test_a_run_of_weighted_values_has_every_aggregation(
     name: str, strategy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
