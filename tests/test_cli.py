@@ -787,10 +787,12 @@ def test_a_card_is_refused_where_nothing_computes_on_it(run: Command) -> None:
     for given in ((), ("--perturbator", "corpus", "--preset", "banzhaf"), ("--document", "a great film")):
         arguments = given if "--document" in given else ("docs.csv", *given)
         done = run("explain", *arguments, *EXPLAIN[2:], "--device", "cuda:1")
-        refused(done, "--device cuda:1 is for Hugging Face folders, and 'models:good' is none; leave it out")
+        refused(
+            done, "--device is for Hugging Face folders and the perturbator masked-lm, and 'models:good' is no such"
+        )
     masked = run(*EXPLAIN, "--device", "cuda:1", "--preset", "banzhaf", "--perturbator", "masked-lm:nowhere")
     assert "There is no device 'cuda:1' here" in masked.err  # it was asked for one
-    assert run(*EXPLAIN, "--device", "cpu", "-q").status == 0
+    assert run(*EXPLAIN, "--device", "cpu", "-q").status == 2
     assert run(*EXPLAIN, "--dtype", "float32", "-q").status == run(*EXPLAIN, "--compile", "-q").status == 2
 
 

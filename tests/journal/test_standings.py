@@ -14,7 +14,7 @@ from runs import finish, make_run, reviews
 
 from anchorscope.asking.budget import Budget
 from anchorscope.cli import main
-from anchorscope.journal.database import FILE
+from anchorscope.files import JOURNAL
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.report.view import page_data
@@ -193,7 +193,7 @@ def test_a_run_of_before_that_counted_anchors_of_values_is_refused_in_a_sentence
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = kept(tmp_path / "run", rounds=2, **RACE)
-    with closing(sqlite3.connect(folder / FILE)) as db:
+    with closing(sqlite3.connect(folder / JOURNAL)) as db:
         total, sq = (json.dumps({"aggregation": name})[1:-1] for name in ("total", "sq"))
         assert db.execute("UPDATE meta SET value = replace(value, ?, ?) WHERE key = 'settings'", (total, sq)).rowcount
         db.commit()

@@ -111,7 +111,9 @@ class Corpus:
 
 def settings(**given: object) -> Settings:
     """A race of blocks: what is tested in a document serves all of its words."""
-    return preset("banzhaf", **{"top_k": K, "round_size": 32, "regret": 0.05, **given})
+    named = str(given.get("aggregation", "total"))
+    counts = {"score": "anchor", "weight": "equal"} if AGGREGATIONS[named].reads == "verdicts" else {}
+    return preset("banzhaf", **{"top_k": K, "round_size": 32, "regret": 0.05, **counts, **given})
 
 
 @pytest.fixture(autouse=True)
