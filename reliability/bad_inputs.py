@@ -2,9 +2,9 @@
 
 Documents that are not what they say, options out of range, models that cannot be explained, folders and files in the
 wrong place, closed streams. Each is given to the command line, in this process; where streams are closed or workers
-started, in one of its own. The command must end with status 2 (1 where its time is up, or documents have been answered) and one line on the error output
-that says what was wrong and never that this should not happen; it must print nothing else, and leave no run folder
-behind.
+started, in one of its own. The command must end with status 2 (1 where its time is up, or the model has answered about
+documents) and one line on the error output that says what was wrong and never that this should not happen; it must print
+nothing else, and leave no run folder behind.
 """
 
 from __future__ import annotations
@@ -313,10 +313,11 @@ WITH_LABELS = (
 )
 
 
-TURN_LATER = (
-    *("turning", "turning_series", "turning_tuples"),
-    *("turning_series, asked about one label", "turning_tuples, asked about one label"),
-)
+TURN_LATER = [
+    name + asked
+    for name in ("turning", "turning_series", "turning_tuples")
+    for asked in ("", ", asked about one label")
+]
 """Models that have answered about documents when their columns turn: what they said is kept, so the status is 1."""
 
 

@@ -46,7 +46,7 @@ class Turning:
 
         self.n_calls += 1
         table = pandas.DataFrame(keywords(texts), columns=[0, 1])
-        return table if self.n_calls == 1 else table[[1, 0]]
+        return table if self.n_calls % 2 else table[[1, 0]]
 
 
 class TurningRows:
