@@ -3,8 +3,8 @@
 Documents that are not what they say, options out of range, models that cannot be explained, folders and files in the
 wrong place, closed streams. Each is given to the command line, in this process; where streams are closed or workers
 started, in one of its own. The command must end with status 2 (1 where its time is up, or the model has answered about
-documents) and one line on the error output that says what was wrong and never that this should not happen; it must print
-nothing else, and leave no run folder behind.
+documents) and one line on the error output that says what was wrong and never that this should not happen; it must
+print nothing else, and leave no run folder behind.
 """
 
 from __future__ import annotations
