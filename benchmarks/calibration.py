@@ -359,7 +359,7 @@ def page(path: Path) -> str:
         "share of the best list's score that the shown one is said to lack, *true regret* what it does lack. Under "
         "*banzhaf* (words taken out, candidates of any frequency) measuring has noise, and the known totals are the "
         f"means of {NOISY_REPEATS} measurements; where a run tests everything by itself, *banzhaf, everything tested* "
-        "is the same run, and stands here once. " + written.FORMER_PRIORS,
+        "is the same run, and stands here once. " + written.FORMER_PRIORS + f" {found.get('digits', '')}".rstrip(),
         _table(by_itself, names, COLUMNS),
         "\n".join([_outside(by_itself), *_few(by_itself), *_saturation(by_itself)]),
         "A run that `--max-model-calls` ends knows less than it may think: many of its words have a test or two, and "
