@@ -65,6 +65,19 @@ def test_a_scikit_model_is_asked_about_one_label(kind: str) -> None:
         assert np.array_equal(predictor.predict(TEXTS).argmax(axis=1), FLAGS[:, number])
 
 
+def test_a_head_that_has_seen_no_yes_says_no() -> None:
+    """Its one column is that of no: 1 there is no probability of yes."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.pipeline import make_pipeline
+
+    texts = ["good film", "bad film"] * 4
+    trees = RandomForestClassifier(n_estimators=3, random_state=0)
+    model = make_pipeline(CountVectorizer(), trees).fit(texts, np.array([[1, 0], [0, 0]] * 4))
+    assert as_predictor(model, labels=["a", "b"], head="b").predict(["good film"]).tolist() == [[1.0, 0.0]]
+    assert as_predictor(model, labels=["a", "b"], head="a").predict(["good film"])[0, 1] > 0.5
+
+
 def test_the_words_of_a_head_are_those_of_its_own_label() -> None:
     model = fitted(classifiers()["one-vs-rest"])
     result = Explainer(model, labels=HEADS, head="threat", settings={"min_occurrences": 1}).explain(TEXTS)

@@ -116,7 +116,9 @@ class ScikitPredictor:
             return answer
         for table, columns in zip(answer, self._tables, strict=False):
             columns.check(table)
-        return np.stack([plain_numbers(table, texts, ("no", "yes"))[:, -1] for table in answer], axis=1)
+        tables = [plain_numbers(table, texts, ("no", "yes")) for table in answer]
+        seen = getattr(self.model, "classes_", [(False, True)] * len(tables))
+        return np.stack([_of_yes(table, own) for table, own in zip(tables, seen, strict=True)], axis=1)
 
     def _numbers(self, ask: Callable[[Any], Any], texts: list[str]) -> NDArray[np.float64]:
         """What it answers, where something is computed of that: numbers of any shape, in columns that stay."""
@@ -293,6 +295,15 @@ def _classes(model: Any) -> tuple[str, ...] | None:
             )
         return tuple(str(number) for number in range(len(classes)))
     return tuple(str(name) for name in classes)
+
+
+def _of_yes(table: NDArray[np.float64], seen: Sequence[Any]) -> NDArray[np.float64]:
+    """The probability of yes, (texts,): a head that has seen one answer only has one column, of that answer.
+
+    >>> _of_yes(np.array([[1.0]]), [0]).tolist(), _of_yes(np.array([[1.0]]), [1]).tolist()
+    ([0.0], [1.0])
+    """
+    return table[:, -1] if str(seen[-1]) in ("1", "1.0", "True") else 1 - table[:, -1]
 
 
 def is_multi_label(model: Any) -> bool:
