@@ -23,7 +23,6 @@ from anchorscope.sampling import engine as module
 from anchorscope.sampling import fills
 from anchorscope.sampling.engine import Engine, Sampling
 from anchorscope.sampling.sequential_test import SequentialTest
-from anchorscope.sampling.stream import MISTAKEN
 from anchorscope.settings import preset
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 from anchorscope.text.words import split
@@ -263,7 +262,7 @@ def test_a_word_that_shares_its_column_with_a_keyword_is_told_to_be_uncertain() 
         loud = abs(found.value) > 0.9
         partners += np.flatnonzero(loud[:-1]).tolist()
         assert found.value[-1] == 1 and (found.variance[~loud] < 0.01).all()
-        expected = MISTAKEN / 2 if loud.sum() == 2 else 0.0
+        expected = 0.325 if loud.sum() == 2 else 0.0  # half of the square of 1, times .65
         assert found.variance[loud] == pytest.approx(np.full(loud.sum(), expected), abs=0.001)
     assert 1 < len(partners) < 10, "one of 23 columns is shared"
 
