@@ -47,7 +47,7 @@ yardsticks: .venv/test.installed
 
 # The table of docs/reliability.md: some hours on two cores; the full disk needs root, as a file system is mounted.
 STUDIES := kills signals same faults bad_answers bad_inputs poison fuzz hostile_folders writers full_disk memory \
-  model_files servers live_page lost_workers soak
+  model_files servers live_page printed lost_workers soak
 reliability: .venv/reliability.installed
 	for study in $(STUDIES); do $(BIN)/python -m reliability.$$study || exit 1; done
 	$(BIN)/python -m reliability.page

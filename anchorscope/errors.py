@@ -142,6 +142,15 @@ def listed(names: Collection[Any]) -> str:
     return ", ".join(shown)
 
 
+def plural(n: int, noun: str) -> str:
+    """A number and what it counts.
+
+    >>> plural(1, "document"), plural(4265, "document")
+    ('1 document', '4,265 documents')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def clipped(text: str, length: int) -> str:
     """The beginning of a text, with a sign where it goes on.
 

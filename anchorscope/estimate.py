@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import partial
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -60,6 +61,7 @@ class Estimate:
     """Counts and times; ``occurrences`` bounds the tests, the rest is expected.
 
     ``at_most``: where a strategy may end early, that is what it takes to test everything; most races end before.
+    ``unlimited_texts`` are the model calls that it would take without a limit on them, if that is more.
     """
 
     documents: int
@@ -75,6 +77,7 @@ class Estimate:
     at_most: bool
     price_per_1000: float | None = None
     predictor_tokens: int = 0
+    unlimited_texts: int | None = None
 
     @property
     def price(self) -> float | None:
@@ -116,6 +119,9 @@ class Estimate:
 
     def _asked(self) -> list[tuple[str, int, str]]:
         """The model calls, and what they come from: samples, or documents without a term."""
+        if self.unlimited_texts is not None:
+            remark = f"the limit that was set; {self.unlimited_texts:,} would test everything"
+            return [("model calls", self.predictor_texts, remark)]
         if not self.samples:
             is_one_each = self.predictor_texts == self.documents + self.occurrences
             remark = "the documents, and " + (
@@ -137,8 +143,9 @@ def estimate(
     *,
     workers: int = 1,
     price_per_1000: float | None = None,
+    max_model_calls: float = inf,
 ) -> Estimate:
-    """What explaining the documents would take; asks the model about one batch."""
+    """What explaining the documents would take within a number of model calls; asks the model about one batch."""
     check_score(settings, predictor)
     check_labels(predictor.labels, settings)
     chosen, _ = choose(documents.documents, settings)
@@ -158,7 +165,9 @@ def estimate(
         n_passes = round(_passes(settings, n_tested, n_samples, n_words, fitted.knows_originals))
         a_pass = _seconds_a_text(partial(_propose, fitted), some)
     n_changed = n_samples if perturbator is not None else round(_calls(predictor, settings, texts, sizes))
-    n_texts = len(chosen) + n_changed
+    n_needed = len(chosen) + n_changed
+    n_texts = round(min(n_needed, max_model_calls))
+    share = n_texts / max(1, n_needed)  # of the rest, too
     a_text = _seconds_a_text(predictor.predict, texts[:BATCH])
     return Estimate(
         documents=len(chosen),
@@ -168,12 +177,13 @@ def estimate(
         predictor_texts=n_texts,
         perturbator_passes=n_passes,
         predictor_seconds=a_text * n_texts / workers,
-        perturbator_seconds=a_pass * n_passes / workers,
-        own_seconds=OWN_SECONDS * n_changed / workers,
+        perturbator_seconds=share * a_pass * n_passes / workers,
+        own_seconds=share * OWN_SECONDS * n_changed / workers,
         measured_on=len(some),
         at_most=strategy(settings.strategy).ends_early,
         price_per_1000=price_per_1000,
         predictor_tokens=round(_tokens_a_text(predictor) * n_texts),
+        unlimited_texts=n_needed if n_texts < n_needed else None,
     )
 
 

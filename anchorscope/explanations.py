@@ -17,6 +17,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.errors import plural
 from anchorscope.scoring.aggregation import Aggregation, Standing
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.types import Explanation, Term
@@ -89,6 +90,7 @@ def explanation(
         robust_of=tested,
         settled=bool(standing.settled[label]),
         spent=_is_spent(shown, label),
+        measured_again=0 if standing.measured_again is None else int(standing.measured_again[label]),
         regret=_regret(shown, label),
         terms=tuple(_term_of(shown, label, t, bool(driver[t]), examples(label, t)) for t in ordered),
         against=tuple(_term_of(shown, label, t, True, examples(label, t)) for t in worst),
@@ -188,10 +190,10 @@ def _note(shown: Shown, name: str, label: int, has_drivers: bool, robust: int | 
             return f"No term drives {name!r}: nearly all of its documents are predicted so whatever is replaced."
         if n_documents < FEW_DOCUMENTS and is_done:
             return f"Only {_few(n_documents)} predicted {name!r}: too few to tell any term for it apart."
-        reason = _reason(shown, label, n_tested)
-        return f"No term is shown to do more than any other for {name!r} after {_tests(n_tested)}{reason}{ended}."
+        done = plural(n_tested, "test") + _reason(shown, label, n_tested)
+        return f"No term is shown to do more than any other for {name!r} after {done}{ended}."
     if not has_drivers:
-        return f"No term was an anchor of {name!r} in {_tests(n_tested)}{ended}."
+        return f"No term was an anchor of {name!r} in {plural(n_tested, 'test')}{ended}."
     if n_documents < FEW_DOCUMENTS:
         return f"Only {_few(n_documents)} predicted {name!r}: too few to say much."
     return None
@@ -228,8 +230,4 @@ def _nobody(shown: Shown, name: str) -> str:
 
 
 def _few(n_documents: int) -> str:
-    return "1 document is" if n_documents == 1 else f"{n_documents} documents are"
-
-
-def _tests(n: int) -> str:
-    return "1 test" if n == 1 else f"{n:,} tests"
+    return f"{plural(n_documents, 'document')} {'is' if n_documents == 1 else 'are'}"

@@ -92,6 +92,7 @@ class Loop:
         settings = parts.settings
         self._aggregation = aggregation(settings.aggregation)
         self._score = parts.score
+        self._counts_anchors = counts_anchors(parts.score)
         self._backend = parts.backend
         self._strategy: Strategy = registry.resolve("strategy", settings.strategy)(collection, settings)
         self._ledger = Ledger(collection, self._strategy, settings.empty_anchor_rule)
@@ -250,9 +251,7 @@ class Loop:
         if journal is None or journal.meta().get("evidence") == self._n_measured:
             return
         if self._parts.keep_texts:
-            texts = evidence.texts_of_terms(
-                self._collection, self._ledger, shown, by_value=not counts_anchors(self._score)
-            )
+            texts = evidence.texts_of_terms(self._collection, self._ledger, shown, by_value=not self._counts_anchors)
             journal.write_texts(texts)
         budget = self._parts.budget
         if budget.is_spent(self._cost + self._clock.running()):
@@ -293,7 +292,7 @@ class Loop:
             scores=self._aggregation.score(self._strategy.counted(tally), settings.alpha),
             standing=self._strategy.standing(tally),
             aggregation=self._aggregation,
-            counts_anchors=counts_anchors(self._score),
+            counts_anchors=self._counts_anchors,
             n_documents=collection.n_documents_in_all,
             n_asked=collection.n_documents,
             n_robust=self._ledger.n_robust(),

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anchorscope import registry
-from anchorscope.errors import RunFolderError, StorageError, UnknownNameError
-from anchorscope.files import JOURNAL, OF_LABELS, no_run_folder, read_regular, write_whole
+from anchorscope.errors import RunFolderError, StorageError, UnknownNameError, plural
+from anchorscope.files import JOURNAL, OF_LABELS, no_run_folder, read_regular, refuse_irregular, write_whole
 from anchorscope.types import Cost, Explanation, Snapshot, Term, taken_out
 
 RESULT_SCHEMA = 2
@@ -80,9 +80,9 @@ class Result:
         """The text of ``result.json``."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
-    def save(self, folder: Path) -> Path:
+    def save(self, folder: str | Path) -> Path:
         """Write ``result.json`` whole or not at all."""
-        path = folder / RESULT
+        path = Path(folder) / RESULT
         text = self.to_json()
         if len(text) > LARGEST:
             raise StorageError(
@@ -98,8 +98,9 @@ class Result:
         return path
 
     @classmethod
-    def load(cls, folder: Path) -> Result:
+    def load(cls, folder: str | Path) -> Result:
         """The result in a run folder."""
+        folder = Path(folder)
         path = folder / RESULT
         try:
             values = _read_json(read_regular(path, at_most=LARGEST))
@@ -152,6 +153,37 @@ class Result:
         return drawn
 
 
+def not_tested(documents: Mapping[str, Any]) -> list[str]:
+    """What of the documents is not tested: what the model does not read, and what filters of candidates leave out.
+
+    >>> not_tested({"left_out": {"stop_words": {"terms": 3, "most": ["the", "he", "she"]}}})
+    ['--stop-words left out 3 terms, which are not tested: the, he, she.']
+    """
+    told = [unseen_sentence(documents)]
+    for setting, found in documents.get("left_out", {}).items():
+        n = found["terms"]
+        those = f"{plural(n, 'term')}, which {'is' if n == 1 else 'are'} not tested"
+        named = ", ".join(found["most"]) + (" …" if n > len(found["most"]) else ".")
+        told.append(f"--{setting.replace('_', '-')} left out {those}: {named}")
+    return [sentence for sentence in told if sentence]
+
+
+def unseen_sentence(documents: Mapping[str, Any]) -> str | None:
+    """How much of the documents a model does not read, if it says so of any.
+
+    >>> unseen_sentence({"usable": 5, "unseen": {"documents": 2, "words": 1}})
+    'The model reads only a part of 2 documents: 1 word beyond that was never seen by it, nor tested.'
+    """
+    unseen = documents.get("unseen")
+    if not unseen:
+        return None
+    return (
+        f"The model reads only a part of {plural(unseen['documents'], 'document')}: "
+        f"{plural(unseen['words'], 'word')} beyond that {'was' if unseen['words'] == 1 else 'were'} never seen by it, "
+        "nor tested."
+    )
+
+
 def rows(explanations: Mapping[str, Explanation]) -> list[dict[str, Any]]:
     """A flat row a term, for tables and CSV."""
     return [
@@ -199,6 +231,7 @@ def explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
         "against": [_term_to_dict(term) for term in explanation.against],
         **({"drawn": True} if explanation.drawn else {}),
         **({"spent": True} if explanation.spent else {}),
+        **({"measured_again": explanation.measured_again} if explanation.measured_again else {}),
         **({"documents_range": list(explanation.documents_range)} if explanation.documents_range else {}),
     }
 
@@ -224,6 +257,7 @@ def explanation_from_dict(label: str, values: Mapping[str, Any], schema: int = R
         note=None if values["note"] is None else _typed(values["note"], str),
         drawn=_typed(values.get("drawn", False), bool),
         spent=_typed(values.get("spent", False), bool),
+        measured_again=_typed(values.get("measured_again", 0), int),
         documents_range=_range(values["documents_range"]) if "documents_range" in values else None,
     )
 
@@ -323,6 +357,16 @@ def _whole(digits: str) -> int:
     if len(digits) > LONGEST_NUMBER:
         raise ValueError(f"a number has {len(digits):,} digits")
     return int(digits)
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether the run in a folder has a result and nothing left to do."""
+    if not refuse_irregular(folder / JOURNAL) or not refuse_irregular(folder / RESULT):
+        return False
+    try:
+        return Result.load(folder).finished
+    except RunFolderError:  # a run that goes on writes it again
+        return False
 
 
 def is_result(head: bytes) -> bool:

@@ -43,22 +43,24 @@ from anchorscope.journal.writer import Journal, refuse_busy
 from anchorscope.local_scores.metered import MeteredScore, refuse_small_budget
 from anchorscope.loop import Clock, Loop, Parts
 from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates, priorities
-from anchorscope.planning.collection import Collection, LazyWords, Predictions, check_labels, collect, fit_surrogate
-from anchorscope.result import RESULT, Result, is_result
+from anchorscope.planning.collection import (
+    Collection,
+    LazyWords,
+    Predictions,
+    check_labels,
+    collect,
+    fit_surrogate,
+    sample_for_surrogate,
+)
+from anchorscope.result import RESULT, Result, is_finished, is_result
 from anchorscope.scoring.aggregations import aggregation
-from anchorscope.scoring.surrogate import Surrogate
+from anchorscope.scoring.surrogate import N_FOLDS, Surrogate
 from anchorscope.settings import NO_PERTURBATOR, Settings, check_score, needs_perturbator, strategy
 from anchorscope.text.read import Documents
 from anchorscope.types import Backend, Cost, Document, HeardLabels, Perturbator, Predictor, SharingBackend, Snapshot
 
 TESTED_FIRST = 256
 """Documents, by priority, from which it is read what the first test takes."""
-
-SURROGATE_DOCUMENTS = 20_000
-SURROGATE_DOCUMENTS_OF_MANY_LABELS = 4_000
-SURROGATE_ANSWERS = 400_000
-"""Documents, at most, to whose predictions a surrogate is fitted: there is a fit a label, so where labels are many they
-are fewer, as many as have so many answers together."""
 
 
 class Run:
@@ -146,16 +148,17 @@ class Run:
                 self._leave(journal)
             raise
         except (GeneratorExit, KeyboardInterrupt):
-            self._keep_result()
+            self._keep_result(journal)
             raise
         else:
-            self._keep_result()
+            self._keep_result(journal)
         finally:
             if journal:
                 journal.close()
 
-    def _keep_result(self) -> None:
-        if self._folder and self._last and (self._last.finished or self._last.cost.tests):
+    def _keep_result(self, journal: Journal | None) -> None:
+        if self._folder and journal and self._last and (self._last.finished or self._last.cost.tests):
+            journal.check_place()
             self.result().save(self._folder)
 
     def result(self) -> Result:
@@ -229,7 +232,8 @@ class Run:
                 n_documents=len(self._chosen),
                 draws=self._draws,
             )
-            if self._folder:
+            if self._folder and journal:
+                journal.check_place()
                 (self._folder / RESULT).unlink(missing_ok=True)  # of an interrupted run: soon out of date
             loop = Loop(collection, parts, self._choosing + self._predicting, clock)
             for snapshot in loop.snapshots():
@@ -264,8 +268,7 @@ class Run:
         if journal:  # before the first call: a run that is killed while it predicts goes on with the same documents
             journal.begin({"drawn": len(drawn), "limited": isfinite(self._budget.max_model_calls)})
         self._refuse_small_budget(score, candidates, priority, journal)
-        # Those that the surrogate is fitted to: by priority, so that they are a random sample whatever the order.
-        sampled = np.sort(np.argsort(priority[drawn])[: _fitted_to(len(self._predictor.labels))])
+        sampled = sample_for_surrogate(priority[drawn], len(self._predictor.labels))
         before = Cost(
             predictor_texts=self._predictor.n_probed + int(known.get("asked", 0)),
             predictor_tokens=self._predictor.n_probed_tokens + int(known.get("tokens", 0)),
@@ -290,7 +293,7 @@ class Run:
             predictions,
             self._settings,
             candidates=inside,
-            surrogate=self._surrogate(inside, sampled, rows, priority[drawn], journal),
+            surrogate=self._surrogate(inside, sampled, rows, priority[drawn], backend, journal),
             beyond=None
             if is_all and self._documents.beyond is None
             else self._document_frequency(candidates) - inside.document_frequency(),
@@ -410,6 +413,7 @@ class Run:
         sampled: NDArray[np.intp],
         rows: NDArray[np.float64],
         priority: NDArray[np.uint64],
+        backend: Backend,
         journal: Journal | None,
     ) -> Surrogate | None:
         """What the predictions say of every term, where the strategy has a use for it; as it was fitted, if it was."""
@@ -419,7 +423,9 @@ class Run:
         known = journal.read_surrogate(len(self._predictor.labels), len(candidates.terms)) if journal else None
         if known is not None:
             return known
-        fitted = fit_surrogate(rows, sampled, candidates, priority)
+        # Helpers have nothing to do now, so their cores are free.
+        n_threads = backend.n_workers if isinstance(backend, SharingBackend) else 1
+        fitted = fit_surrogate(rows, sampled, candidates, priority, n_threads=min(n_threads, N_FOLDS))
         if journal:
             journal.write_surrogate(fitted)
         return fitted
@@ -469,16 +475,6 @@ class Run:
         }
 
 
-def _fitted_to(n_labels: int) -> int:
-    """The documents that a surrogate of so many labels is fitted to, at most.
-
-    >>> [_fitted_to(n) for n in (2, 20, 50, 1000)]
-    [20000, 20000, 8000, 4000]
-    """
-    most = min(SURROGATE_DOCUMENTS, SURROGATE_ANSWERS // max(1, n_labels))
-    return max(SURROGATE_DOCUMENTS_OF_MANY_LABELS, most)
-
-
 def _told(spent: Cost) -> dict[str, int]:
     """What predicting has taken, as it is written down."""
     return {"asked": spent.predictor_texts, "tokens": spent.predictor_tokens, "kept": spent.kept_answers}
@@ -507,13 +503,3 @@ def heard_before(folder: Path | None, resume: bool, *, of_head: bool = False) ->
     Where one label is asked about (``of_head``) those of the run are its two answers, and the model has others.
     """
     return read_heard(folder, of_head=of_head) if folder is not None and resume else None
-
-
-def is_finished(folder: Path) -> bool:
-    """Whether the run in a folder has a result and nothing left to do."""
-    if not refuse_irregular(folder / JOURNAL) or not refuse_irregular(folder / RESULT):
-        return False
-    try:
-        return Result.load(folder).finished
-    except RunFolderError:  # a run that goes on writes it again
-        return False

@@ -28,7 +28,7 @@ from anchorscope.types import Predictor
 from benchmarks import classifiers, tasks
 
 N_DOCUMENTS = 1000
-TASKS = (*tasks.NAMES, "demo")
+TASKS = (*tasks.NAMES, tasks.DEMO)
 ENCODERS = ("small", "large")
 MODELS = ("linear", "planted", *ENCODERS, "rule")
 
@@ -118,9 +118,6 @@ def arena(
 
 def task_rows(task: str, data: Path | None, n: int) -> tuple[list[tuple[str, str]], list[str]]:
     """The labelled texts that train, and n texts at most besides."""
-    if task == "demo":
-        training, explained = demo.reviews()
-        return list(zip(training.texts, training.labels)), explained.texts[:n]
     loaded = tasks.load(task, data, n)
     return loaded.train, loaded.texts
 
@@ -129,7 +126,7 @@ def _predictor(task: str, model: str, train: list[tuple[str, str]], models: Path
     if model in ENCODERS:
         assert models is not None, "--encoders says where the fine-tuned encoders are"
         return Remembering(classifiers.classifier(model, tasks.Task(task, train, []), models, device))
-    if task == "demo":
+    if task == tasks.DEMO:
         return as_predictor(demo.train(demo.Reviews([text for text, _ in train], [label for _, label in train])))
     return classifiers.train("linear", train)
 

@@ -359,15 +359,17 @@ def page(path: Path) -> str:
         "share of the best list's score that the shown one is said to lack, *true regret* what it does lack. Under "
         "*banzhaf* (words taken out, candidates of any frequency) measuring has noise, and the known totals are the "
         f"means of {NOISY_REPEATS} measurements; where a run tests everything by itself, *banzhaf, everything tested* "
-        "is the same run, and stands here once. " + written.FORMER_PRIORS + f" {found.get('digits', '')}".rstrip(),
+        "is the same run, and stands here once. Figures are means over both labels, in *a class of 5%*, too. "
+        + written.FORMER_PRIORS
+        + f" {found.get('digits', '')}".rstrip(),
         _table(by_itself, names, COLUMNS),
         "\n".join([_outside(by_itself), *_few(by_itself), *_saturation(by_itself)]),
         "A run that `--max-model-calls` ends knows less than it may think: many of its words have a test or two, and "
         "the model was asked about some of the documents only.",
         _table(budgets, names, COLUMNS),
         "\n".join([_outside(budgets), *_by_budget(budgets)]),
-        "Models that go by nothing: how many runs name a driver, which is to be at most 5%. The band is where the rate "
-        "lies in 19 of 20 such studies (Wilson).",
+        "Models that go by nothing: how many runs name a driver, which is to be at most 5%. A band made so "
+        "(Wilson, 95%) holds the true rate in 19 of 20 studies.",
         _table(
             [{**row, "band": "{:.1%} to {:.1%}".format(*_band(row))} for row in found["nulls"]],
             [*found["nulls"][0], "band"],
@@ -417,9 +419,11 @@ def _known(path: Path) -> str:
     for model in dict.fromkeys(row["model"] for row in rows if row not in led and row not in everything):
         counts = [[int(n) for n in re.findall(r"\d+", row["leads"])] for row in rows if row["model"] == model]
         file_alone, with_rules = (sorted(column) for column in zip(*counts))
+        verdict = "reached" if file_alone[0] >= GOAL else "**missed**"
         told.append(
             f"- {model}, {len(counts)} lists of {K} terms: in its lexicon file {_spread(file_alone)}, in that or the "
-            f"tables and rules that it goes by as well {_spread(with_rules)} (goal: at least {GOAL} in every list)."
+            f"tables and rules that it goes by as well {_spread(with_rules)} (goal: at least {GOAL} in every list, "
+            f"by the file {verdict})."
         )
     told += [_ceiling(everything)] if everything else []
     return "\n".join([told[0], "", *told[1:]])
@@ -493,9 +497,15 @@ def _outside(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _few(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """How far what is stated of the fewest documents is off."""
+    """How far what is stated of the fewest documents is off, and of more of them."""
     fewest = min((row["documents"] for row in rows), default=0)
-    return [f"- With {fewest:,} documents {_off([row for row in rows if row['documents'] == fewest])}."] if rows else []
+    few = [row for row in rows if row["documents"] == fewest]
+    more = [row for row in rows if row["documents"] > fewest]
+    return [
+        f"- With {many} documents {_off(some)}."
+        for many, some in ((f"{fewest:,}", few), (f"more than {fewest:,}", more))
+        if some
+    ]
 
 
 def _by_budget(rows: Sequence[dict[str, Any]]) -> list[str]:

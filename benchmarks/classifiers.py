@@ -51,7 +51,7 @@ def main() -> None:
     """Fine-tune the neural ones on every task."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--tasks", nargs="+", default=list(tasks.NAMES), choices=tasks.NAMES)
+    parser.add_argument("--tasks", nargs="+", default=list(tasks.NAMES), choices=[*tasks.NAMES, tasks.DEMO])
     parser.add_argument("--encoders", nargs="+", required=True, metavar="KIND=FOLDER")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--device", default="cpu")

@@ -14,7 +14,9 @@ documents that the model gives a label, so that a word that speaks against it do
                               calls for a document of n terms: with 4n or 8n fewer documents can be afforded
     gradient                  gradient x input of a torch model; a document is one call (its way back is not counted)
     paper, paper-optimised    the paper's rule as its authors' code has it (masks filled in one pass, one-step bound)
-    banzhaf, fast             our presets; "all calls" goes on where fast holds its list for settled (regret 0)
+    banzhaf, fast             our presets; "all calls" goes on where fast holds its list for settled (regret 0), "no
+                              surrogate" learns nothing from the predictions, "every word" lists stop words and words
+                              of one document too
 """
 
 from __future__ import annotations
@@ -273,17 +275,25 @@ CONTENDERS: Mapping[str, Callable[[Documents], Lists]] = {
     "paper": by_preset("paper", **_RULE),
     "paper-optimised": by_preset("paper-optimised", fill="one-pass"),
     "banzhaf": by_preset("banzhaf"),
+    "banzhaf, every word": by_preset("banzhaf", stop_words="none", min_occurrences=1),
     "fast": by_preset("fast"),
+    "fast, no surrogate": by_preset("fast", surrogate=False),
     "fast, all calls": by_preset("fast", regret=0.0),
 }
 TORCH_ONLY: Mapping[str, Callable[[Documents], Lists]] = {"gradient": gradient}
 UNLIMITED: Mapping[str, Callable[[Documents], Lists]] = {
     "lime, 1,000 samples": lambda given: signed_lime(given, 1000),
     "shap, 500 evaluations": lambda given: signed_shap(given, 500),
+    "paper, to its end": by_preset("paper", **_RULE),
+    "paper-optimised, to its end": by_preset("paper-optimised", fill="one-pass"),
     "fast, to its end": by_preset("fast"),
     "banzhaf, to its end": by_preset("banzhaf"),
 }
-"""Contenders at their own defaults, on all documents, whatever that takes."""
+"""Contenders at their own defaults, on all documents, whatever that takes.
+
+The others have no defaults that would take more than the row of 1,000 or more calls has given them: `frequency`,
+`surrogate` and `gradient` want one call for each document, `occlusion` of all documents is the oracle of deletion, and
+an approximator of shapiq is always told its number of calls."""
 
 
 def _affordable(given: Documents, calls_of: Callable[[str], int]) -> list[str]:

@@ -52,8 +52,8 @@ def has_a_test(one: Explanation) -> bool:
 
 
 def is_tested(one: Explanation) -> bool:
-    """Each word of the table has two tests, if it has two documents."""
-    return all(term.tested >= min(2, term.occurrences) for term in one.terms)
+    """Each word of the table has two tests, if it has two documents; a table without words is none."""
+    return has_a_test(one) and all(term.tested >= min(2, term.occurrences) for term in one.terms)
 
 
 MOMENTS: dict[str, Callable[[Explanation], bool]] = {"first table": has_a_test, "twice tested": is_tested}

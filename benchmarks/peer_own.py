@@ -1,12 +1,13 @@
 """Anchorscope, LIME and SHAP on a folder that the peers read too.
 
-    python -m benchmarks.peer_own FOLDER ANSWER.json --way judge|scan|race|lime|shap [--perturbator embedded|corpus]
-        [--fill blind|bank]
+    python -m benchmarks.peer_own FOLDER ANSWER.json --way anchors|judge|scan|race|lime|shap
+        [--perturbator embedded|corpus] [--fill bank|blind|one-pass] [--delta 0.1]
 
-``judge`` tests every position that is asked for, and nothing else: what the peers do, token for token. ``scan`` and
+``anchors`` tests every position that is asked for until its test can tell, and nothing else: what the peers do, token
+for token. ``judge`` gives every position a graded value from 24 samples of its document, and no verdict. ``scan`` and
 ``race`` are whole runs over the folder's documents, candidates chosen by the run: reading, predicting and indexing are
-on the clock, and so is the one pass of blind fills. LIME and SHAP weigh every word of every document. Loading of models
-is off the clock everywhere.
+on the clock, and so is the one pass of blind fills. LIME and SHAP weigh every word of every document, with its sign.
+Loading of models is off the clock everywhere.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.predictors import as_predictor
 from anchorscope.run import Run
 from anchorscope.sampling.engine import Engine
-from anchorscope.settings import Settings, preset
+from anchorscope.settings import Settings, preset, preset_for_one_document
 from anchorscope.text.read import read_texts
 from anchorscope.text.words import split
 from anchorscope.types import Cost, Perturbator, Predictor, Unit
@@ -36,11 +37,11 @@ ROUND = 64
 
 TAU = preset("banzhaf").tau
 
-WAYS = ("judge", "scan", "race", "lime", "shap")
+WAYS = ("anchors", "judge", "scan", "race", "lime", "shap")
 
 
 def judge(documents: list[Judged], predictor: Predictor, engine: Engine) -> tuple[list[Any], Cost]:
-    """A verdict [document, position, anchor, value] for every position, and what they took."""
+    """[document, position, anchor, value] for every position, and what they took."""
     texts = [document.text for document in documents]
     labels = predictor.predict(texts).argmax(axis=1).tolist()
     units = [
@@ -69,9 +70,9 @@ def explain(
 
 
 def attribute(way: str, documents: list[Judged], predictor: Predictor) -> tuple[dict[str, dict[str, float]], Cost]:
-    """The mean absolute weights of each label's terms by LIME or SHAP, and what they took."""
+    """The mean weights of each label's terms by LIME or SHAP, with their sign, and what they took."""
     counted = _Counted(predictor)
-    weights = (lime if way == "lime" else shap).weights(counted, [document.text for document in documents])
+    weights = (lime if way == "lime" else shap).weights(counted, [document.text for document in documents], signed=True)
     return weights, Cost(predictor_texts=counted.n_texts)
 
 
@@ -90,6 +91,15 @@ class _Counted:
         return self._predictor.predict(texts)
 
 
+def chosen(arguments: argparse.Namespace) -> Settings:
+    """The settings of a way."""
+    given = {name: value for name in ("fill", "delta") if (value := getattr(arguments, name)) is not None}
+    if arguments.way == "anchors":
+        return preset_for_one_document("fast", **given)
+    strategy = {"strategy": arguments.way} if arguments.way in registry.names("strategy") else {}
+    return preset("banzhaf", **given, **strategy)
+
+
 def main() -> None:
     """Judge or explain the documents of the folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -97,12 +107,12 @@ def main() -> None:
     parser.add_argument("answer", type=Path)
     parser.add_argument("--way", choices=WAYS, default="judge")
     parser.add_argument("--perturbator", default="embedded")
-    parser.add_argument("--fill", choices=("blind", "bank"), default="blind")
+    parser.add_argument("--fill", choices=("blind", "bank", "one-pass"))
+    parser.add_argument("--delta", type=float)
     arguments = parser.parse_args()
     documents, classifier = read_task(arguments.folder)
     predictor = as_predictor(classifier.model)
-    strategy = {"strategy": arguments.way} if arguments.way in registry.names("strategy") else {}
-    settings = preset("banzhaf", fill=arguments.fill, **strategy)
+    settings = chosen(arguments)
     answer: dict[str, Any]
     if arguments.way in ("lime", "shap"):
         attribute(arguments.way, documents[:1], predictor)  # imports and first calls are off the clock
@@ -115,9 +125,9 @@ def main() -> None:
         warm, engine = (Engine(predictor, perturbator, settings.sampling, settings.anchor_test) for _ in range(2))
         judge(documents[:1], predictor, warm)
         with Meter() as meter:
-            if arguments.way == "judge":
+            if arguments.way in ("anchors", "judge"):
                 verdicts, cost = judge(documents, predictor, engine)
-                answer = {"verdicts": verdicts}
+                answer = {"verdicts": verdicts if arguments.way == "judge" else [row[:3] for row in verdicts]}
             else:
                 lists, cost = explain(documents, predictor, perturbator, settings)
                 answer = {"lists": lists, "tested_documents": cost.documents, "tests": cost.tests}

@@ -4,10 +4,13 @@
 
 All contenders get the same documents, the same tokens to judge, the same logistic regression and the same weights of
 a masked language model, each in an environment and a process of its own, one thread, models loaded before the clock
-starts. CPU seconds decide (the clock is beside them). Anchorscope is measured between the peers again and again, and
-its median counts. The peers' verdicts are aggregated by the paper's functions sq, av and pr with our code, off the
-clock, and the best of the three lists is shown: chosen afterwards, in the peers' favour. Quality is the AOPC^20 of
-a list on the very documents that it was made from, and its share of the oracle's; beside it, on all of the task.
+starts. CPU seconds decide (the clock is beside them). What tells of every token whether it is an anchor is compared
+with our own test, whose fills come from a bank, and with the same test at anchor-exp's delta that takes a pass of the
+masked language model a sample, as anchor-exp does; *values* are graded, from 24 samples a document, and no verdicts.
+Our ways are measured again before each tool that has an environment of its own, and the median counts. The peers'
+verdicts are aggregated by the paper's functions sq, av and pr with our code, off the clock, and the best of the three
+lists is shown: chosen afterwards, in the peers' favour. Quality is the AOPC^20 of a list on the very documents that it
+was made from, and its share of the oracle's; beside it, on all of the task.
 
 The peers take seconds a document, so they get a few documents; Anchorscope also runs over all documents of the task, as
 a scan (every candidate token tested) and as a race (as many as the list needs), everything but loading on the clock.
@@ -65,11 +68,16 @@ class Contender:
     documents: str = "some"
 
 
-REFERENCE = "anchorscope, same tokens"
+REFERENCE = "anchorscope, anchors"
+VALUES = "anchorscope, values"
 CONTENDERS: Mapping[str, Contender] = {
-    REFERENCE: Contender(None, "peer_own", ("--way", "judge")),
-    "anchorscope, same tokens, bank": Contender(None, "peer_own", ("--way", "judge", "--fill", "bank")),
-    "anchorscope, same tokens, corpus": Contender(None, "peer_own", ("--way", "judge", "--perturbator", "corpus")),
+    REFERENCE: Contender(None, "peer_own", ("--way", "anchors")),
+    f"{REFERENCE}, a pass a sample": Contender(
+        None, "peer_own", ("--way", "anchors", "--fill", "one-pass", "--delta", "0.1")
+    ),
+    f"{VALUES}, bank": Contender(None, "peer_own", ("--way", "judge", "--fill", "bank")),
+    f"{VALUES}, blind": Contender(None, "peer_own", ("--way", "judge")),
+    f"{VALUES}, corpus": Contender(None, "peer_own", ("--way", "judge", "--perturbator", "corpus")),
     "anchor-exp, own bound": Contender("anchor-exp", "peer_anchor_exp", ("--bound", "own")),
     "alibi, one anchor a document": Contender("alibi", "peer_alibi"),
     "LIME, 1,000 samples": Contender(None, "peer_own", ("--way", "lime")),
@@ -79,7 +87,7 @@ CONTENDERS: Mapping[str, Contender] = {
     "anchorscope, all, race, corpus": Contender(None, "peer_own", ("--way", "race", "--perturbator", "corpus"), "all"),
     "anchor-exp, paper's rule": Contender("anchor-exp", "peer_anchor_exp", ("--bound", "one-step"), "few"),
 }
-REPEATED = [name for name in CONTENDERS if name.startswith(REFERENCE)]
+REPEATED = [REFERENCE, *(name for name in CONTENDERS if name.startswith(VALUES))]
 AGGREGATIONS = ("sq", "av", "pr")
 
 
@@ -160,7 +168,7 @@ class Arena:
             return {"total": answer["lists"]}
         if "weights" in answer:
             weights = answer["weights"]
-            return {"mean |weight|": {label: top(weights[label], K, self.candidates.terms) for label in labels}}
+            return {"mean weight": {label: top(weights[label], K, self.candidates.terms) for label in labels}}
         tally = self._tally(answer["verdicts"])
         names = ("total",) if len(answer["verdicts"][0]) > 3 else AGGREGATIONS
         found = {}
@@ -185,7 +193,8 @@ def study(name: str, arguments: argparse.Namespace) -> Iterator[list[dict[str, A
     arena = Arena(name, arguments.data, sizes)
     answers: dict[str, list[dict[str, Any]]] = {}
     for contender in arguments.contenders:
-        for one in dict.fromkeys([*(r for r in REPEATED if r in arguments.contenders), contender]):
+        again = REPEATED if CONTENDERS[contender].environment or not answers else ()
+        for one in dict.fromkeys([*(r for r in again if r in arguments.contenders), contender]):
             found = ask(CONTENDERS[one], arena.folder(CONTENDERS[one].documents))
             answers.setdefault(one, []).append(found)
             Console(stderr=True).print(f"{name}: {one}: {found['cpu_seconds']:.2f} CPU seconds")
@@ -200,7 +209,8 @@ def rows(arena: Arena, task: str, contender: str, found: Sequence[Mapping[str, A
     for by, lists in arena.lists(found[0]).items():
         for label, terms in lists.items():
             fixed = {"task": task, "contender": contender, "aggregation": by, "label": label}
-            yield {**fixed, **cost, **arena.quality(label, terms, size), "terms": " ".join(terms)}
+            found_by = {"terms": " ".join(terms), "commit": written.facts()["commit"][:9]}
+            yield {**fixed, **cost, **arena.quality(label, terms, size), **found_by}
 
 
 def _cost(found: Sequence[Mapping[str, Any]], documents: Sequence[Judged]) -> dict[str, Any]:

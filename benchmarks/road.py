@@ -1,13 +1,14 @@
-"""The road of one run through the house: how many modules it enters, and how many distinct hops lie between them.
+"""The road of one run through the house: how many modules it enters, how many distinct hops lie between them, and how
+many calls.
 
     python -m benchmarks.road [--preset fast] [--perturbator NAME] [--merged LINES]
 
 A small run of the command line is traced, 120 documents of two words that matter and a function for a model; in a
 process of its own, so that nothing is loaded before. A *module* is one in which a function was called, a *hop* an
-ordered pair of modules in which two calls came after one another, whoever made the second. What is done when a module
-is imported does not count. Prints one line: the options, modules, hops and the commit. With ``--merged``, a second one:
-what would be left if files of a room were made one, that pair first which takes most hops away, while together they
-have no more than so many lines.
+ordered pair of modules in which two calls came after one another, whoever made the second; a *call* one in which the
+first called the second. What is done when a module is imported does not count. Prints one line: the options, modules,
+hops, calls and the commit. With ``--merged``, a second one: what would be left if files of a room were made one, that
+pair first which takes most hops away, while together they have no more than so many lines.
 """
 
 from __future__ import annotations
@@ -31,22 +32,41 @@ DOCUMENTS = [f"a {word} film number {i} with a plot and a cast" for i in range(6
 
 
 class Road:
-    """The modules that calls went through, and the hops between them, as the interpreter tells them."""
+    """The modules that a run went through, and the hops and calls between them, as the interpreter tells them."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self.hops: set[tuple[str, str]] = set()
+        self.calls: set[tuple[str, str]] = set()
         self._last = ""
+        self._n_importing = 0
 
     def watch(self, frame: FrameType, event: str, _: Any) -> None:
         """Take one event of ``sys.setprofile``."""
-        name = str(frame.f_globals.get("__name__", ""))
-        if event != "call" or frame.f_code.co_name == "<module>" or name.partition(".")[0] != "anchorscope":
+        name = _module(frame)
+        if not name:
+            return
+        if frame.f_code.co_name == "<module>":
+            self._n_importing += {"call": 1, "return": -1}.get(event, 0)
+            return
+        # The body of a class and its decorators are calls, too, and belong to the import of their module.
+        if event != "call" or self._n_importing:
             return
         self.modules.add(name)
         if self._last and self._last != name:
             self.hops.add((self._last, name))
         self._last = name
+        caller = frame.f_back
+        while caller is not None and not _module(caller):  # what a library calls is called by who called the library
+            caller = caller.f_back
+        if caller is not None and _module(caller) != name:
+            self.calls.add((_module(caller), name))
+
+
+def _module(frame: FrameType) -> str:
+    """The module of ours that a function is defined in; nothing for those of others."""
+    name = str(frame.f_globals.get("__name__", ""))
+    return name if name.partition(".")[0] == "anchorscope" else ""
 
 
 def traced(options: list[str]) -> Road:
@@ -112,7 +132,8 @@ def main() -> None:
     options = [f"--{name}={value}" for name, value in given.items() if value is not None]
     road = traced(options)
     commit = facts()["commit"]
-    print(f"{' '.join(options) or 'default'}: {len(road.modules)} modules, {len(road.hops)} hops, commit {commit[:9]}")
+    counts = f"{len(road.modules)} modules, {len(road.hops)} hops, {len(road.calls)} calls"
+    print(f"{' '.join(options) or 'default'}: {counts}, commit {commit[:9]}")
     if most_lines is not None:
         n_modules, n_hops = merged(road, most_lines)
         print(f"merged up to {most_lines} lines: {n_modules} modules, {n_hops} hops")

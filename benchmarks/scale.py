@@ -1,18 +1,19 @@
 """What does a run take as the collection grows, by one process and by several? Checks the cost model of docs/scale.md.
 
     OMP_NUM_THREADS=1 python -m benchmarks.scale --data FOLDER [--sizes 1000 … 1000000]
-        [--by local:1 local:2 ray:2 ray:2:draw] [--strategy race] [--repeats 1]
+        [--by local:1 local:2 ray:2 ray:2:draw] [--strategy race] [--repeats 1] [--milliseconds 0] [--name scale]
 
 FOLDER holds plain texts, a document a line (``*.txt.xz``; lines of heldout.txt.xz are left out). Sizes are nested;
 beyond the lines that there are,
 lines are varied (two words of one are swapped, by a seed), and the row says how many. With ``draw`` 10,000 documents
 are drawn of Parquet files of 100,000 rows, and the others are counted where they are. A linear classifier of film
-reviews is explained by the preset ``fast``. Every run has a process of its own; those of a size follow each other at
-once, in turn, so that what else the machine does falls on all of them. Reported are wall seconds of the *linear pass*
-(reading, choosing, cutting, predicting, fitting the surrogate, indexing: up to the first snapshot) and of what comes
-after it, CPU seconds of the process and of its workers (not of Ray's, which are not its children), the peak of its
-memory, the texts that the model was asked about, and a hash of the result without its cost. Prints a table, writes
-scale.json and .csv.
+reviews is explained by the preset ``fast``; with ``--milliseconds`` it keeps one core busy for so long for each text.
+Every run has a process of its own; those of a size follow each other at once, in turn, so that what else the machine
+does falls on all of them. Reported are wall seconds of the *linear pass* (reading, starting workers, choosing, cutting,
+predicting, fitting the surrogate, indexing: up to the first snapshot) and of what comes after it, CPU seconds of the
+process and of its workers (not of Ray's, which are not its children), the peak of its memory, the texts that the model
+was asked about, and a hash of the result without its cost. Prints a table, writes NAME.json and .csv, from which
+``python -m benchmarks.scale_page`` redraws docs/scale.md.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from anchorscope.settings import Settings, preset
 from anchorscope.text.read import Documents, read_files
 from anchorscope.text.segmenters import segments
 from benchmarks import classifiers, tasks, written
+from benchmarks.busy import BusyPredictor
 from benchmarks.lines import lines as all_lines
 from benchmarks.lines import memory
 
@@ -59,11 +61,13 @@ def read(backend: str, workers: int, settings: Settings, lines: Path, *, is_draw
         return draw(blocks, DRAWN, settings)
 
 
-def measure(by: str, strategy: str, lines: Path) -> dict[str, Any]:
+def measure(by: str, strategy: str, lines: Path, milliseconds: float = 0.0) -> dict[str, Any]:
     """One run in a fresh process: a row of the table."""
     backend, workers, *drawn = by.split(":")
     settings = preset("fast", strategy=strategy)
     predictor = classifiers.train("linear", tasks.load("rotten-tomatoes", None, 1).train)
+    if milliseconds:
+        predictor = BusyPredictor(predictor, milliseconds)
     for text in ("電影很好看", "これは映画です", "ภาพยนตร์เรื่องนี้ดี"):  # dictionaries, which large collections need
         segments(text)
     held = memory("VmRSS")
@@ -151,6 +155,7 @@ def main() -> None:
     parser.add_argument("--by", nargs="+", default=list(BY))
     parser.add_argument("--strategy", default="race")
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--milliseconds", type=float, default=0.0)
     parser.add_argument("--name", default="scale")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -164,7 +169,7 @@ def main() -> None:
             for _ in range(arguments.repeats):
                 for by in arguments.by:
                     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                        found = pool.submit(measure, by, arguments.strategy, path).result()
+                        found = pool.submit(measure, by, arguments.strategy, path, arguments.milliseconds).result()
                     rows.append({"documents": size, "varied": n_varied, "by": by, **found})
             path.unlink()
             rmtree(path.with_suffix(""))

@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from anchorscope.demo import reviews
+from anchorscope import demo
 from anchorscope.text.words import clean_tweet
 
 SPLIT_SEED = 42
@@ -27,6 +27,7 @@ FILES = {
     "amazon": "amazon_snippets_hutto",
 }
 NAMES = tuple(FILES)
+DEMO = "demo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,10 @@ class Task:
 
 
 def load(name: str, data: Path | None, n_documents: int) -> Task:
-    """A task by name, with at most ``n_documents`` to explain."""
+    """A task by name, with at most ``n_documents`` to explain; ``demo`` is the demo's own two halves."""
+    if name == DEMO:
+        training, explained = demo.reviews()
+        return Task(name, [*zip(training.texts, training.labels)], explained.texts[:n_documents])
     rows = _rows(name, data)
     random.Random(SPLIT_SEED).shuffle(rows)
     half = len(rows) // 2
@@ -50,7 +54,7 @@ def load(name: str, data: Path | None, n_documents: int) -> Task:
 def _rows(name: str, data: Path | None) -> list[tuple[str, str]]:
     path = None if data is None else data / f"{FILES[name]}.csv.gz"
     if name == "rotten-tomatoes" and (path is None or not path.exists()):
-        return [pair for part in reviews(SPLIT_SEED) for pair in zip(part.texts, part.labels)]
+        return [pair for part in demo.reviews(SPLIT_SEED) for pair in zip(part.texts, part.labels)]
     if path is None:
         raise SystemExit(f"The task {name} needs --data FOLDER with {FILES[name]}.csv.gz")
     with gzip.open(path, "rt", encoding="utf-8") as file:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import inf
 from pathlib import Path
@@ -124,11 +124,15 @@ def pieces(place: Arena, arguments: argparse.Namespace) -> Iterator[tuple[str, i
     for name in ORACLES:
         yield name, OWN, 0, oracle(name)
     contenders = {**CONTENDERS, **(TORCH_ONLY if place.model in ENCODERS else {})}
-    chosen = [name for name in contenders if arguments.methods is None or name in arguments.methods]
-    for seed, calls, name in product(range(arguments.seeds), arguments.calls, chosen):
+    for seed, calls, name in product(range(arguments.seeds), arguments.calls, chosen_of(contenders, arguments)):
         yield name, calls, seed, _plain(contenders[name])
-    for name in UNLIMITED if arguments.own else ():
+    for name in chosen_of(UNLIMITED, arguments) if arguments.own else ():
         yield name, OWN, 0, _plain(UNLIMITED[name])
+
+
+def chosen_of(contenders: Iterable[str], arguments: argparse.Namespace) -> list[str]:
+    """The contenders that were asked for: all of them where none is named."""
+    return [name for name in contenders if arguments.methods is None or name in arguments.methods]
 
 
 def _plain(contender: Callable[[Documents], Lists]) -> Make:
@@ -192,7 +196,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
     parser.add_argument("--models", nargs="+", default=["linear", "planted", "rule"], choices=MODELS)
-    parser.add_argument("--methods", nargs="+", choices=[*CONTENDERS, *TORCH_ONLY])
+    parser.add_argument("--methods", nargs="+", choices=[*CONTENDERS, *TORCH_ONLY, *UNLIMITED])
     parser.add_argument("--calls", nargs="+", type=int, default=list(CALLS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--documents", type=int, default=N_DOCUMENTS)

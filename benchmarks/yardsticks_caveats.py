@@ -38,6 +38,30 @@ def one_corpus(rows: Sequence[Row]) -> str:
     return f" {told} are two splits of one corpus: {len(names)} tasks, {len(names) - 1} corpora."
 
 
+def corpus(task: str) -> str:
+    """The corpus of a task.
+
+    >>> corpus("demo"), corpus("corona")
+    ('rotten-tomatoes', 'corona')
+    """
+    return ONE_CORPUS[-1] if task in ONE_CORPUS else task
+
+
+def commits(rows: Sequence[Row]) -> str:
+    """The commits of the rows; where there are several, who was made at each but the one of most contenders.
+
+    >>> made = {"lime": "a", "shap": "a", "fast": "b"}
+    >>> commits([{"method": method, "commit": commit} for method, commit in made.items()])
+    'a, but `fast` b'
+    """
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        found.setdefault(row["commit"], {})[row["method"]] = None
+    most, *others = sorted(found, key=lambda commit: -len(found[commit]))
+    told = [f"{', '.join(f'`{method}`' for method in found[commit])} {commit}" for commit in others]
+    return f"{most}{', but ' if told else ''}{'; '.join(told)}"
+
+
 def is_plain(word: str) -> bool:
     """Whether a listed word is one where terms are plain words, as all yardsticks of the study have it.
 

@@ -268,7 +268,25 @@ def _versus(cells: Cells, rival: str) -> str | None:
         for calls, values, p in zip(all_calls, found, corrected)
         if values
     ]
-    return f"`{REFERENCE}` minus `{rival}`, 95% band over classes: {'; '.join(told)}."
+    versus = f"`{REFERENCE}` minus `{rival}`, 95% band over classes: {'; '.join(told)}."
+    return f"{versus} {_over_corpora(cells, rival, all_calls)}"
+
+
+def _over_corpora(cells: Cells, rival: str, all_calls: Sequence[str]) -> str:
+    """At how many calls the difference is told apart where all classes of a corpus count as one case."""
+    apart = []
+    n_corpora = 0
+    for calls in all_calls:
+        of_corpus: dict[str, list[float]] = {}
+        mine, theirs = cells.get((REFERENCE, calls), {}), cells.get((rival, calls), {})
+        for name in mine.keys() & theirs.keys():
+            corpus = yardsticks_caveats.corpus(name.split(" ")[0])
+            of_corpus.setdefault(corpus, []).append(mine[name] - theirs[name])
+        values = [float(np.mean(of)) for of in of_corpus.values()]
+        n_corpora = max(n_corpora, len(values))
+        if len(values) > 1 and abs(np.mean(values)) > band(values):
+            apart.append(f"{int(calls):,} ({'ahead' if np.mean(values) > 0 else 'behind'})")
+    return f"Over the {n_corpora} corpora the band leaves out 0 at {', '.join(apart) or 'none'}."
 
 
 def _there(rows: Sequence[Row], tasks: Sequence[str]) -> Iterable[str]:
@@ -321,7 +339,7 @@ def _known(rows: Sequence[Row]) -> Iterable[str]:
     names = [*dict.fromkeys(row["task"] for row in rows)]
     for calls in sorted({row["calls"] for row in rows if row["calls"].isdigit()}, key=int):
         here = [row for row in rows if row["calls"] == calls]
-        methods = [*dict.fromkeys(row["method"] for row in here)]
+        methods = sorted({row["method"] for row in here}, key=_place)
 
         def cell(method: str, name: str, here: Sequence[Row] = here) -> str:
             values = [float(row["known"]) for row in here if (row["method"], row["task"]) == (method, name)]
@@ -403,7 +421,7 @@ def _peers(rows: Sequence[Row]) -> str:
 def _facts(rows: Sequence[Row]) -> str:
     names = ", ".join(dict.fromkeys(row["task"] for row in rows))
     documents = " or ".join(sorted({row["documents"] for row in rows}))
-    commits = ", ".join(dict.fromkeys(row["commit"] for row in rows))
+    commits = yardsticks_caveats.commits(rows)
     n_classes = len({_class(row) for row in rows})
     return (
         f"{names}: {documents} documents each, {n_classes} classes, {_n_seeds(rows)}, {len(rows):,} lists; "
@@ -454,7 +472,7 @@ def _made(by_model: Mapping[str, Sequence[Row]]) -> str:
     told = ", ".join(f"`docs/data/yardsticks_{name}.csv`" for name, rows in by_model.items() if rows)
     told += ", `docs/data/yardsticks_roar.csv`, `docs/data/planting.csv`"
     told += ". `make yardsticks DATA=FOLDER` makes those that are missing, and this page."
-    return f"Rows: {told} {written.FORMER_PRIORS}"
+    return f"Rows: {told} {written.FORMER_PRIORS} {written.FORMER_BLOCKS}"
 
 
 def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -477,18 +495,26 @@ at a time, so they are its kin; insertion, planted words and retraining are not,
 everywhere: {insertion}. *Stability* is no quality by itself: `frequency` has
 most of it. *Methods* (`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and
 is the simplest rival; LIME (25 samples a document) and SHAP (50) are summed with their sign, as are the values of
-`shapiq`; `surrogate` is a regression of the predictions alone; `paper` and `paper-optimised` are the paper's rule
-with the perturbator `corpus`, whose words also replace words in *replacement*; `banzhaf` and `fast` are presets.
-`fast` ends when it holds its lists for settled, `fast, all calls` does not. `banzhaf` and `paper-optimised` may name
-no stop words and no words of fewer than 5 occurrences, which the oracles and the others may: a part of their distance
-is that. All yardsticks of this study measure in plain words (`--terms plain`). `fast` and `surrogate` look for signs,
-too: a sign that they list takes one of 20 places, and nothing is removed for it (insertion does put it in). How many
-such words were listed stands above the tables. `evaluate --yardsticks` measures what the run itself calls a term.
+`shapiq`; `surrogate` is a regression of the predictions alone, and `surrogate, then tests` a plain loop over its 60
+best words of each label; `gradient` (encoders only) is gradient x input, a document a call, its way back not counted;
+`paper` and `paper-optimised` are the paper's rule with the perturbator `corpus`, whose words also replace words in
+*replacement*: all masks are filled in one pass, `paper` has the one-step bound of the paper's code, and both get the
+surest documents, as many as two fifths of the calls predict; a label without a test has no list, but in the table of
+the small encoder, which is older, such lists are filled up with words that no test met. `banzhaf` and `fast` are
+presets. `fast` ends when it holds its lists for settled, `fast, all calls` does
+not, and `fast, no surrogate` learns nothing from the predictions. `banzhaf` and `paper-optimised` may name no stop
+words and no words of fewer than 5 occurrences, which the oracles and the others may: a part of their distance is
+that, and `banzhaf, every word` says how large a part. All yardsticks of this study measure in plain words (`--terms
+plain`). `fast` and `surrogate` look for signs, too: a sign that they list takes one of 20 places, and nothing is
+removed for it (insertion does put it in). How many such words were listed stands above the tables. `evaluate
+--yardsticks` measures what the run itself calls a term.
 
 **Bold** is the best of a column. An arrow: above (↑) or below (↓) `fast` at 5%, paired by class, after Holm's
 correction over the table; the p of a line below it is corrected over the numbers of calls. The two classes of a task
 share one model, so there are half as many independent cases as classes; and `demo` and `rotten-tomatoes` are two
-splits of the same film reviews, so there are four corpora, not five."""
+splits of the same film reviews, so there are four corpora, not five. A line below a table ends with what is left where
+all classes of a corpus count as one case: at which numbers of calls the 95% band over corpora, each by itself and not
+corrected, leaves out 0."""
 
 PLANTED = """\
 Six made-up words for each class are planted in the texts that a linear classifier learns from, and in the documents
@@ -501,8 +527,8 @@ first six places would have 3.5), so an arrow down is better than `fast`:"""
 
 KNOWN = """\
 The share of the answer among the first words of a list (`evaluation/known_answers.py`). In *redundant* either of two
-words would do and both are always there: leaving out one at a time sees nothing, and `fast` has them only where it
-stops early, on the surrogate's word. A blank was not run."""
+words would do and both are always there: leaving out one at a time sees nothing, and `fast` has some of them
+where it has few calls, on the surrogate's word, and none later. A blank was not run."""
 
 KNOWN_HERE = """\
 LIME, SHAP and shapiq are run by their own libraries on random documents and summed, without a race: their calls are \

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from anchorscope.asking.kept_answers import KeptAnswers
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import ModelError
 from anchorscope.journal.reader import RunReader
@@ -133,7 +134,7 @@ def main() -> int:
     given = options(__doc__).parse_args()
     study = Study(
         "bad_answers",
-        f"{2 * len(KINDS) - len(NO_FAULT_OF_ONE) + 2} kinds of bad predictor output, of all labels and of one",
+        f"{2 * len(KINDS) - len(NO_FAULT_OF_ONE) + 3} kinds of bad predictor output, of all labels and of one",
         "as many named errors, 0 silent; what came before is kept, and resumes to the same result",
         given.seed,
         not given.in_full,
@@ -157,6 +158,8 @@ def ask_all(study: Study, scratch: Path) -> int:
             study.add(kind=f"{kind}, asked about one label" if head else kind, **found)
     study.add(kind="labels that change their order", **changed_labels(work, scratch / "run", expected))
     study.add(kind="columns in another order after a kill", **turned_columns(work, scratch / "run", expected))
+    found = turned_since_kept(work, scratch, expected)
+    study.add(kind="columns in another order than in answers that are kept", **found)
     n_named, n_kept = (sum(row[key] for row in study.rows) for key in ("named", "kept"))
     n = len(study.rows)
     return study.end(
@@ -164,11 +167,14 @@ def ask_all(study: Study, scratch: Path) -> int:
     )
 
 
-def run_of(work: Work, model: Odd, folder: Path, *, resume: bool = False, head: str | None = None) -> Run:
-    """A run over a function."""
+def run_of(
+    work: Work, model: Odd, folder: Path, *, resume: bool = False, head: str | None = None, kept: Path | None = None
+) -> Run:
+    """A run over a function; ``kept`` is where its answers are kept."""
     predictor = as_predictor(model, labels=Counted.labels, head=head)
     predictor.fingerprint = "odd"
-    retrying = RetryingPredictor(predictor, Retry(tries=2, first_wait=0.0))
+    answers = KeptAnswers(kept, predictor.fingerprint, predictor.labels, always=True) if kept else None
+    retrying = RetryingPredictor(predictor, Retry(tries=2, first_wait=0.0), kept=answers)
     documents = read_files(work.folder / "reviews.csv")
     return Run(documents, retrying, None, SETTINGS, folder=folder, resume=resume)
 
@@ -225,6 +231,15 @@ def turned_columns(work: Work, folder: Path, expected: Any) -> dict[str, Any]:
     fault(run_of(work, Odd("an exception", Tabled("neg", "pos")), folder))
     said = fault(run_of(work, Odd(None, Tabled("pos", "neg")), folder, resume=True))
     return judge(work, folder, said, "are now pos, neg", expected)
+
+
+def turned_since_kept(work: Work, scratch: Path, expected: Any) -> dict[str, Any]:
+    """A run ends in the middle and its answers are kept; another one, in a folder of its own, finds those of them that
+    it needs and asks for the rest, of a model that puts its columns into another order."""
+    kept = scratch / "kept"
+    fault(run_of(work, Odd("an exception", Tabled("neg", "pos")), scratch / "first", kept=kept))
+    said = fault(run_of(work, Odd(None, Tabled("pos", "neg")), scratch / "run", kept=kept))
+    return judge(work, scratch / "run", said, "are now pos, neg", expected)
 
 
 def result(run: Run) -> dict[str, Any]:

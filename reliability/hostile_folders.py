@@ -39,7 +39,7 @@ from anchorscope.asking.kept_answers import VARIABLE
 from anchorscope.files import JOURNAL, read_regular
 from anchorscope.report.live import LiveRun
 from anchorscope.report.server import make_server
-from anchorscope.run import is_finished
+from anchorscope.result import is_finished
 from reliability.planted import EVALUATION, KEPT, KINDS, OFTEN, REPORT, RESULT, VICTIM, Plant
 from reliability.tables import ROOT, Study, options
 

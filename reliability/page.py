@@ -12,7 +12,7 @@ BEGIN, END = "<!-- table: python -m reliability.page -->\n", "<!-- end of table 
 
 STUDIES = (
     *("kills", "signals", "same", "faults", "bad_answers", "bad_inputs", "poison", "fuzz", "hostile_folders"),
-    *("writers", "full_disk", "memory", "model_files", "servers", "live_page", "lost_workers", "soak"),
+    *("writers", "full_disk", "memory", "model_files", "servers", "live_page", "printed", "lost_workers", "soak"),
 )
 
 

@@ -15,9 +15,9 @@ from anchorscope.explanations import Shown, documents_range, explanation
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.report.lists import standing
-from anchorscope.report.table import not_tested, result_table
+from anchorscope.report.table import result_table
 from anchorscope.report.view import page_data
-from anchorscope.result import Result, json_schema
+from anchorscope.result import Result, json_schema, not_tested
 from anchorscope.scoring.aggregation import Standing
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import Tally
@@ -168,6 +168,20 @@ def test_where_everything_is_tested_and_noise_remains_a_list_is_not_settled(tmp_
         assert (read.spent, read.settled) == (True, False)
     assert not run.result().settled and Result.load(tmp_path / "run")["no"].spent
     reader.close()
+
+
+def test_a_list_says_how_many_documents_were_measured_again(tmp_path: Path) -> None:
+    """The same with a regret that samples can reach: result, file and page say what it took."""
+    noisy = {"score": "banzhaf", "test": "fixed", "max_samples": 6, "regret": 0.001, "top_k": 3}
+    model = WeightPredictor({"great": 1.5, "bad": -1.5, "film": 0.4, "plot": 0.4, "cast": 0.4}, bias=0.01)
+    run = make_run(reviews(WORDS, 60), model=model, folder=tmp_path / "run", **{**DEFAULT, **noisy})
+    finish(run)
+    kept = Result.load(tmp_path / "run")
+    jsonschema.validate(kept.to_dict(), json_schema())
+    for name, one in run.result().explanations.items():
+        assert 1 < one.measured_again <= one.documents
+        assert standing(one)[-1] == f"{one.measured_again} documents measured again"
+        assert kept[name].measured_again == one.measured_again
 
 
 def test_where_everything_is_tested_without_noise_a_list_is_settled() -> None:

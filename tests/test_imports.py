@@ -193,6 +193,15 @@ def test_names_of_strategies_are_compared_nowhere() -> None:
     assert compared(STRATEGIES, but=("planning", "settings", "reproduction")) == []
 
 
+def test_names_of_local_scores_are_compared_nowhere() -> None:
+    """What a reader or a setting needs to know of a local score it says itself (``types/contracts.py``)."""
+    from anchorscope.local_scores import SCORES
+
+    # "anchor" is a column of the measurements, too; and planted words have a true score by occlusion alone.
+    names = [name for name in SCORES if name != "anchor"]
+    assert compared(names, but=("reproduction", "local_scores", "evaluation")) == []
+
+
 def test_the_rule_of_what_a_word_is_stands_in_one_place() -> None:
     """Patterns and classes of characters that tell letters from signs."""
     mentions = re.compile(r"\\p\{(L|N|WB|Extended|Emoji)|0-9A-Za-z")

@@ -11,7 +11,7 @@ import random
 import signal
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,9 @@ from hypothesis import strategies as st
 from runs import explained, finish, make_run, outcome, predictor, reviews
 
 from anchorscope.errors import InputError
+from anchorscope.explanations import explanation
 from anchorscope.journal.reader import RunReader
+from anchorscope.journal.standings import Standings
 from anchorscope.local_scores import occlusion
 from anchorscope.loop import Loop
 from anchorscope.perturbators.corpus import CorpusPerturbator
@@ -34,7 +36,7 @@ from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.tally import Tally, ranking
 from anchorscope.settings import ANCHOR_TEST, PRESETS, preset, preset_for_one_document, score_perturbs
 from anchorscope.text.read import read_texts
-from anchorscope.types import Snapshot
+from anchorscope.types import Explanation, Snapshot, Term
 
 BANZHAF_RACE = {
     "strategy": "race",
@@ -378,8 +380,8 @@ def test_a_race_to_the_end_equals_the_scan(name: str) -> None:
 )
 def test_at_the_end_of_a_race_the_interval_is_the_score(name: str, score: str) -> None:
     given = {"aggregation": name, "score": score, "test": "fixed", "strategy": "race", "regret": 0.0}
-    for explanation in explained(**given)["labels"].values():
-        for term in explanation["terms"]:
+    for one in explained(**given)["labels"].values():
+        for term in one["terms"]:
             assert term["interval"] == pytest.approx([term["score"]] * 2, abs=2e-5)
 
 
@@ -387,6 +389,27 @@ def test_at_the_end_of_a_race_of_noisy_values_the_interval_holds_the_score_and_t
     given = {"aggregation": "total", "score": "banzhaf", "test": "fixed", "strategy": "race", "regret": 0.0}
     terms = [term for one in explained(**given)["labels"].values() for term in one["terms"]]
     assert all(term["interval"][0] < term["score"] < term["interval"][1] for term in terms)
+
+
+def test_the_folder_of_a_race_that_measured_again_says_what_the_race_said(tmp_path: Path) -> None:
+    """Values that were measured deeper are added as differences; whoever reads the folder adds up their means."""
+    run = make_run(folder=tmp_path / "run", **of("race"))
+    found = tally_of(run)
+    reader = RunReader(tmp_path / "run")
+    assert same(found, reader.tally())
+    kept = Standings(reader, alpha=0.5, k=run.result().settings["top_k"]).shown(aggregation("total"))
+    for number, (name, said) in enumerate(run.result().explanations.items()):
+        assert said.measured_again > 0
+        read = explanation(kept, name, number, len(said.terms))
+        assert replace(read, terms=without_examples(read), against=()) == replace(
+            said, terms=without_examples(said), against=()
+        )
+    assert reader.tests_left() == 0 and len(reader.measured()) == (found.anchors + found.non_anchors).sum() + 18
+    reader.close()
+
+
+def without_examples(one: Explanation) -> tuple[Term, ...]:
+    return tuple(replace(term, examples=()) for term in one.terms)
 
 
 def test_the_folder_of_a_race_has_the_tally_of_the_race(tmp_path: Path) -> None:

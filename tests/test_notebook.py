@@ -141,6 +141,7 @@ def test_what_speaks_against_a_label_has_the_colour_of_the_other_and_starts_from
     against = Explanation("a", 9, 9, None, 0, True, 0.0, (), (term("z", -1.0),))
     of_two = html({"a": against, "b": Explanation("b", 9, 9, None, 0, True, 0.0, ())}, level=0.9)
     assert f"inset:0 0 0 auto;width:50.0%;background:{COLOURS[1]}" in of_two
+    assert "Bars from the right: lowers the label." in of_two
     assert f"background:{COLOURS[1]}" not in html({"a": against}, level=0.9)
 
 
@@ -153,6 +154,7 @@ def test_a_document_is_shaded_by_the_effects_of_its_words() -> None:
     assert "0,103,163,0.50" in styles["great"] and "0,103,163,0.29" in styles["film"] and "184,80,0" in styles["b"]
     assert "inset 0 -2px" in styles["great"] and "inset 0 2px" in styles["b"]
     assert 'title="effect +0.400"' in page and "for &lt;i&gt;</span>" in page and "against it" in page
+    assert "A shade is an effect: the probability that the label loses" in page and "the fullest here is 0.400." in page
     tags = Tags()
     tags.feed(page)
     assert tags.tags == {"div", "b", "span"} and "<" in "".join(tags.texts)
@@ -164,6 +166,7 @@ def test_what_a_document_cannot_tell_apart_is_hatched() -> None:
     )
     assert all("repeating-linear-gradient" in style for style in styles_of(page).values())
     assert "effect +0.200 ± 0.200, not told apart from 0" in page and "± unknown" in page
+    assert "the fullest" not in page  # no effect has a shade
 
 
 def test_the_anchors_of_a_document_are_marked() -> None:

@@ -77,6 +77,43 @@ def test_a_dynamically_quantised_model_answers_alike_in_every_batch(
     assert np.allclose(rows, expected(TEXTS), atol=0.05)
 
 
+def test_a_model_that_sees_padding_answers_alike_in_every_batch(tmp_path: Path) -> None:
+    """A mean over what pads a text, too: beside a text of three words, one word would weigh a third."""
+    predictor = load_predictor(str(tiny_onnx(tmp_path, WEIGHTS, LABELS, sees_padding=True)))
+    yes = [1 / (1 + np.exp(-mean)) for mean in (2.0, -1.5 / 3, 0.1, (2.0 - 1.5) / 2)]
+    rows = predictor.predict(["great", "bad and so", "film", "great bad"])
+    assert np.allclose(rows[:, 1], yes, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, "length"), ("n", 6), (1, 6), (4, 6)])
+def test_a_model_that_was_exported_for_one_shape_reads_that_shape(
+    shape: tuple[int | str, int | str], tmp_path: Path
+) -> None:
+    """As torch exports it where nobody names what may vary; a longer text is cut at the last piece."""
+    predictor = load_predictor(str(tiny_onnx(tmp_path, WEIGHTS, LABELS, shape=shape)))
+    read = TEXTS[:4] if shape[1] == 6 else TEXTS
+    assert np.allclose(predictor.predict(TEXTS)[: len(read)], expected(read), atol=1e-6)
+    if shape[1] == 6:
+        assert np.allclose(predictor.predict(TEXTS)[4:], expected(["film " * 6]), atol=1e-6)
+
+
+def test_it_says_how_far_it_reads(tmp_path: Path) -> None:
+    predictor = load_predictor(str(tiny_onnx(tmp_path, WEIGHTS, LABELS, shape=("n", 2))))
+    pair = "film great\u241efilm great"
+    assert predictor.visible(["bad film", "bad film, great", "", pair]).tolist() == [[0, 8], [0, 8], [0, 0], [0, 21]]
+
+
+def test_labels_first_instead_of_numbers_are_refused_when_it_is_loaded(tmp_path: Path) -> None:
+    """As classifiers that were converted from scikit-learn have them."""
+    file = tiny_onnx(tmp_path, WEIGHTS, LABELS)
+    model = onnx.load(file)
+    model.graph.node.append(onnx.helper.make_node("ArgMax", ["logits"], ["label"], axis=1, keepdims=0))
+    model.graph.output.insert(0, onnx.helper.make_tensor_value_info("label", onnx.TensorProto.INT64, ["n"]))
+    onnx.save(model, file)
+    with pytest.raises(ModelFileError, match=r"tensor\(int64\) as its first output; expected a row of logits"):
+        load_predictor(str(file))
+
+
 def test_long_texts_are_cut_where_the_configuration_says(tmp_path: Path) -> None:
     file = tiny_onnx(tmp_path, WEIGHTS, LABELS)
     (tmp_path / "config.json").write_text(
@@ -90,9 +127,9 @@ def test_what_is_no_model_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "broken.onnx").write_bytes(file.read_bytes()[:200])
     with pytest.raises(ModelFileError, match=r"'broken.onnx' cannot be read as an ONNX file .*is it whole\?"):
         load_predictor(str(tmp_path / "broken.onnx"))
-    with pytest.raises(ModelError, match=r"shape \(1, 2\) for 1 texts; expected \(1, 3\) for the labels a, b, c"):
+    with pytest.raises(ModelError, match=r"shape \(4, 2\) for 4 texts; expected \(4, 3\) for the labels a, b, c"):
         (tmp_path / "config.json").unlink()
-        load_predictor(str(file), labels=["a", "b", "c"]).predict(["great"])
+        load_predictor(str(file), labels=["a", "b", "c"])
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(ModelFileError, match=r"tokenizer.json beside 'model.onnx' cannot be read"):
         load_predictor(str(file), labels=LABELS)
@@ -306,7 +343,6 @@ def test_onnxruntime_writes_nothing_to_the_screen(tmp_path: Path, capfd: pytest.
     tokenizer = json.loads((tmp_path / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"]["[UNK]"] = 999
     (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))
-    predictor = load_predictor(str(file))
-    with pytest.raises(ModelError, match="out of data bounds"):
-        predictor.predict(["unknown"])
+    with pytest.raises(ModelFileError, match=r"fails on a text of five words \(.*out of data bounds"):
+        load_predictor(str(file))
     assert "".join(capfd.readouterr()) == ""

@@ -273,7 +273,7 @@ def test_of_many_terms_the_best_are_kept_and_scores_stay(
             assert scores == [everything["labels"][label]["scores"][name][i] for i in whole.chosen]
     own, formula = ("total", total) if given else ("pr", pr)
     np.testing.assert_allclose(
-        data["terms"]["labels"][0]["scores"][own], formula(whole.counted)[0][whole.chosen], rtol=1e-8
+        data["terms"]["labels"][0]["scores"][own], formula(whole.standings.counted)[0][whole.chosen], rtol=1e-8
     )
     run.close()
 

@@ -30,8 +30,8 @@ from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.predictors import load_predictor
 from anchorscope.report.page import write_report
 from anchorscope.report.view import page_data
-from anchorscope.result import Result
-from anchorscope.run import Run, is_finished
+from anchorscope.result import Result, is_finished
+from anchorscope.run import Run
 from anchorscope.settings import Settings
 from anchorscope.testing import KeywordPredictor
 from anchorscope.text.read import read_texts

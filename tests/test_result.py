@@ -28,7 +28,7 @@ def result() -> Result:
 def test_a_result_is_read_back_as_it_was_written(result: Result, tmp_path: Path) -> None:
     path = result.save(tmp_path)
     assert path == tmp_path / RESULT
-    assert Result.load(tmp_path).to_dict() == result.to_dict()
+    assert Result.load(str(tmp_path)).to_dict() == result.to_dict()
     assert Result.load(tmp_path)["yes"].terms == result["yes"].terms
 
 

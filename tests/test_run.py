@@ -300,6 +300,16 @@ def test_an_estimate_speaks_of_samples_only_where_some_are_drawn() -> None:
     assert drawn.samples > 0 and "from simulated tests" in drawn.to_text()
 
 
+def test_an_estimate_ends_where_the_calls_do() -> None:
+    """Five texts would test everything, and three may be asked: three fifths of the price."""
+    given = Settings(**{**PLAIN, "score": "occlusion", "aggregation": "total"})
+    texts = read_texts(["great film", "film"])
+    found = estimate(texts, predictor(), None, given, price_per_1000=1000, max_model_calls=3)
+    assert (found.predictor_texts, found.unlimited_texts, found.price) == (3, 5, 3.0)
+    assert "the limit that was set; 5 would test everything" in found.to_text()
+    assert estimate(texts, predictor(), None, given, max_model_calls=5).unlimited_texts is None
+
+
 def test_an_estimate_counts_the_documents_that_a_run_explains() -> None:
     texts, chosen = [*reviews(), "slow " * 30], Settings(**PLAIN, max_words=10, sample_documents=0.5)
     run = Run(read_texts(texts), predictor(), MaskTokenPerturbator(), chosen)
@@ -548,7 +558,7 @@ class TurnsInWorkers(Tabular):
 @pytest.mark.parametrize("n", [30, 600])
 def test_workers_know_the_columns_of_the_first_answer(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """They may have started before it, as where they share in cutting the texts."""
-    monkeypatch.setattr("anchorscope.planning.candidates.CUT_AT_ONCE", 500)
-    monkeypatch.setattr("anchorscope.planning.candidates.CUT_BY_A_HELPER", 700)
+    monkeypatch.setattr("anchorscope.planning.tokens.CUT_AT_ONCE", 500)
+    monkeypatch.setattr("anchorscope.planning.tokens.CUT_BY_A_HELPER", 700)
     with pytest.raises(ModelError, match="columns were neg, pos and are now pos, neg"):
         finish(make_run(reviews(n), model=as_predictor(TurnsInWorkers(), labels=("no", "yes")), workers=2))

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import thread_time
 
+import numpy as np
+
+from anchorscope.testing import WeightPredictor
 from anchorscope.text.blocks import ParquetBlocks
+from benchmarks import scale_page
+from benchmarks.busy import BusyPredictor
 from benchmarks.scale import write_lines, write_parquet
 from benchmarks.scale_simulation import LINK, Pass, play
 
@@ -29,3 +35,19 @@ def test_lines_are_varied_where_there_are_too_few(tmp_path: Path) -> None:
     assert [sorted(line.split()) for line in written[2:]] == [["a", "b", "c"], ["d", "e"], ["a", "b", "c"]]
     write_parquet(path)
     assert [*ParquetBlocks([tmp_path / "lines"]).over(list)] == [written]
+
+
+def test_a_busy_model_answers_the_same_and_works_so_long() -> None:
+    """Twenty texts at 5 milliseconds are a tenth of a second of this thread's own time."""
+    model = WeightPredictor({"great": 2.0})
+    texts = ["a great film", "a film"] * 10
+    before = thread_time()
+    rows = BusyPredictor(model, 5).predict(texts)
+    assert thread_time() - before >= 0.1
+    assert np.array_equal(rows, model.predict(texts))
+
+
+def test_the_tables_of_the_page_are_those_of_the_rows() -> None:
+    page = scale_page.PAGE.read_text(encoding="utf-8")
+    assert scale_page.redrawn(page) == page
+    assert {name for name in scale_page.TABLES if f"<!-- scale: {name} -->" not in page} == set()

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -117,11 +118,11 @@ def test_what_a_model_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 PRINTING = """
-import sys
+import os, sys
 RAW = {raw!r}
 
 def say():
-    print("printed", RAW)
+    print("printed", os.getpid(), RAW)
     print("[link=https://example.org]printed[/link][/x]", RAW, end="", flush=True)
     sys.stdout.writelines(["printed ", RAW, chr(10)])
     sys.stdout.buffer.write(b"printed \\x1b]0;owned\\x07\\x9b2J" + RAW.encode())
@@ -135,17 +136,78 @@ def model(texts):
 """
 
 
-@pytest.mark.parametrize("options", [(), ("-q",), ("--workers", "2")], ids=" ".join)
-def test_what_a_model_prints_in_a_real_terminal(options: tuple[str, ...], tmp_path: Path) -> None:
-    """As text, as bytes and as markup of rich's; while its module is loaded, under the live table, and in a worker.
+TWO = ("--workers", "2")
 
-    A worker loads the module before anything of ours runs there, so in one it says nothing then.
-    """
-    module = PRINTING.format(raw=TITLE + TURNED + CLEAR)
-    (tmp_path / "prints.py").write_text(module.replace("\nsay()\n", "") if "--workers" in options else module)
+
+@pytest.mark.parametrize(
+    ("options", "n_heard"), [((), 1), (("-q",), 1), (TWO, 3), (("--backend", "ray", *TWO), 1)], ids=str
+)
+def test_what_a_model_prints_in_a_real_terminal(options: tuple[str, ...], n_heard: int, tmp_path: Path) -> None:
+    """As text, as bytes and as markup of rich's; while its module is loaded, under the live table, and in a worker,
+    which loads it as well. What a worker on Ray prints goes to a log of Ray's."""
+    (tmp_path / "prints.py").write_text(PRINTING.format(raw=TITLE + TURNED + CLEAR))
     (tmp_path / "docs.txt").write_text("a great film\na bad film\nno film\n")
     found = in_a_terminal(tmp_path, "explain", "docs.txt", "--model", "prints:model", "--labels", "no,yes", *options)
     assert found.count("printed") > 3 and not raw_in(found) and "\udc9b" not in found, "a byte that is no UTF-8"
+    assert len({*re.findall(r"printed (\d+)", found)}) == n_heard, "processes that were heard"
+
+
+SAYING = """
+import atexit, os, subprocess, sys, threading, time
+RAW = {raw!r}
+
+class Falling:
+    def __del__(self):
+        raise ValueError("printed falling " + RAW)
+
+def fail():
+    raise ValueError("printed thread " + RAW)
+
+def later():
+    time.sleep(0.5)
+    print("printed later", RAW)
+
+atexit.register(print, "printed last", RAW)
+threading.Thread(target=later).start()
+
+def model(texts):
+    Falling()
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    return [[0.5, 0.5]] * len(texts)
+"""
+
+
+def test_what_nobody_catches_and_what_comes_when_all_is_done(tmp_path: Path) -> None:
+    """Python itself writes exceptions of threads, and threads go on printing after the result."""
+    (tmp_path / "prints.py").write_text(SAYING.format(raw=TITLE + TURNED + CLEAR))
+    (tmp_path / "docs.txt").write_text("a great film\na bad film\nno film\n")
+    for more in ((), TWO):
+        found = in_a_terminal(
+            tmp_path, "explain", "-q", "docs.txt", "--model", "prints:model", "--labels", "no,yes", *more
+        )
+        assert all(f"printed {what}" in found for what in ("falling", "thread", "later", "last")), found
+        assert not raw_in(found)
+
+
+def test_what_reaches_the_standard_output_by_its_number_is_no_data(tmp_path: Path) -> None:
+    """A library in C writes there, and a child of the model's: that is said beside the data, and after them."""
+    says = "import os, subprocess, sys\n\ndef model(texts):\n    os.write(1, b'printed by number')\n"
+    says += "    subprocess.run(['echo', 'printed by a child'])\n    sys.__stdout__.write('printed by name')\n"
+    (tmp_path / "prints.py").write_text(says + "    return [[0.5, 0.5]] * len(texts)\n")
+    (tmp_path / "docs.txt").write_text("a great film\na bad film\nno film\n")
+    command = ["explain", "docs.txt", "--model", "prints:model", "--labels", "no,yes", "--json", "-q"]
+    done = subprocess.run(
+        [sys.executable, "-m", "anchorscope", *command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["finished"]
+    assert all(f"printed by {what}" in done.stderr for what in ("number", "a child", "name"))
 
 
 def in_a_terminal(folder: Path, *arguments: str) -> str:

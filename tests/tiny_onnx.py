@@ -11,8 +11,19 @@ import numpy as np
 INPUTS = ("input_ids", "attention_mask")
 
 
-def tiny_onnx(folder: Path, weights: Mapping[str, float], labels: Sequence[str], *, softmax: bool = False) -> Path:
-    """model.onnx, tokenizer.json and config.json; logits are (-s, s) / 2 for the sum s of a text's weights."""
+def tiny_onnx(
+    folder: Path,
+    weights: Mapping[str, float],
+    labels: Sequence[str],
+    *,
+    softmax: bool = False,
+    shape: tuple[int | str, int | str] = ("n", "length"),
+    sees_padding: bool = False,
+) -> Path:
+    """model.onnx, tokenizer.json and config.json; logits are (-s, s) / 2 for the sum s of a text's weights.
+
+    One that ``sees_padding`` takes their mean, over what pads the text, too.
+    """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
@@ -28,7 +39,9 @@ def tiny_onnx(folder: Path, weights: Mapping[str, float], labels: Sequence[str],
         node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
         node("Unsqueeze", ["mask", "last"], ["wide"]),
         node("Mul", ["rows", "wide"], ["seen"]),
-        node("ReduceSum", ["seen", "middle"], ["sums"], keepdims=0),
+        node("ReduceMean", ["rows"], ["sums"], axes=[1], keepdims=0)
+        if sees_padding
+        else node("ReduceSum", ["seen", "middle"], ["sums"], keepdims=0),
         node("MatMul", ["sums", "head"], ["logits"]),
         *([node("Softmax", ["logits"], ["probabilities"])] if softmax else []),
     ]
@@ -36,11 +49,8 @@ def tiny_onnx(folder: Path, weights: Mapping[str, float], labels: Sequence[str],
     graph = helper.make_graph(
         nodes,
         "tiny",
-        [
-            helper.make_tensor_value_info(name, TensorProto.INT64, ["n", "length"])
-            for name in ("input_ids", "attention_mask")
-        ],
-        [helper.make_tensor_value_info("probabilities" if softmax else "logits", TensorProto.FLOAT, ["n", 2])],
+        [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in ("input_ids", "attention_mask")],
+        [helper.make_tensor_value_info("probabilities" if softmax else "logits", TensorProto.FLOAT, [shape[0], 2])],
         [numpy_helper.from_array(value, name) for name, value in constants.items()],
     )
     model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])

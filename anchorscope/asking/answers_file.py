@@ -7,7 +7,7 @@ could compute without end. Therefore
     the folder     is this user's, or the system's, and not everybody may write to it
     the files      are regular ones of this user, to which nobody else may write; there is no rollback journal: the file
                    is kept with a write-ahead log from its first moment on
-    the database   holds our two tables and nothing else; none is made in a file that is there already
+    the database   holds our three tables and nothing else; none is made in a file that is there already
 
 What is wrong is an OSError or an sqlite3.Error, whose text completes "The file cannot be used (...)".
 """
@@ -27,6 +27,7 @@ ANSWERS = "answers.sqlite"
 
 TABLES = """
 CREATE TABLE models (model BLOB PRIMARY KEY, has_probabilities INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE columns (model BLOB PRIMARY KEY, names TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE answers (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, row BLOB NOT NULL);
 """
 

@@ -39,6 +39,7 @@ put them into one order.
     def __init__(self, labels: Sequence[str], own: Sequence[str] | None = None) -> None:
         self._known = [[*labels], [*(own or labels)]]
         self.names: list[str] | None = None
+        self._where = ""
 
     def check(self, rows: Any) -> None:
         """Refuse an answer whose columns are others than those of the first one, or stand in another order."""
@@ -49,14 +50,16 @@ put them into one order.
             if names not in self._known:
                 check_order(names, *self._known, [*map(str, range(len(names)))])
             self.names = names
-        _compare(self.names, names)
+        _compare(self.names, names, self._where)
 
-    def remember(self, names: Sequence[str] | None) -> None:
-        """What they were in answers that were given elsewhere or before; None if these did not say it."""
+    def remember(self, names: Sequence[str] | None, where: str = "") -> None:
+        """What they were in answers that were given elsewhere or before, and where; None if these did not say it."""
         if names is None:
             return
-        _compare(names, self.names or names)
-        self.names = [*names]
+        _compare(names, self.names or names, where)
+        if self.names is None:
+            self.names = [*names]
+            self._where = where
 
 
 def check_order(names: Sequence[str], *known: Sequence[str]) -> None:
@@ -69,11 +72,12 @@ def check_order(names: Sequence[str], *known: Sequence[str]) -> None:
             )
 
 
-def _compare(then: Sequence[str], now: Sequence[str]) -> None:
+def _compare(then: Sequence[str], now: Sequence[str], where: str) -> None:
     if [*then] != [*now]:
+        told = f" ({where})" if where else ""
         raise ModelError(
-            f"The model's columns were {listed(then)} and are now {listed(now)}: they would be read as other labels; "
-            "put them into one order."
+            f"The model's columns were {listed(then)}{told} and are now {listed(now)}: they would be read as other "
+            "labels; put them into one order."
         )
 
 

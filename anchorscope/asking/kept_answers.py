@@ -7,6 +7,9 @@ can be.
 
     ~/.cache/anchorscope/answers.sqlite      or the folder that ANCHORSCOPE_CACHE names; "off" keeps nothing
 
+What a model calls its columns is kept beside its answers, which are read by position: an order that turns between two
+runs is refused as one that turns within a run is.
+
 The file grows to a limit; then the oldest answers go. A file that cannot be read or written, or is not surely our own
 (``answers_file.py``), is done without, and told once; a row in it that is no answer is not found. A model that changes
 behind the same address keeps its fingerprint, so its old answers are found: --no-cache asks.
@@ -14,6 +17,7 @@ behind the same address keeps its fingerprint, so its old answers are found: --n
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sqlite3
@@ -90,6 +94,7 @@ class KeptAnswers:
         self._seconds = 0.0
         self._n_texts = 0
         self.has_probabilities: bool | None = None
+        self.columns: list[str] | None = None  # what the model called them, where its answers are
         self.is_used = always or bool(self._safely(self._knows_model, False))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -118,8 +123,10 @@ class KeptAnswers:
         rows = self._safely(lambda database: self._rows(database, keys), nothing)
         return {place: rows[key] for place, key in enumerate(keys) if key in rows}
 
-    def keep(self, texts: Sequence[str], rows: Floats, has_probabilities: bool) -> None:
-        """Write answers down."""
+    def keep(
+        self, texts: Sequence[str], rows: Floats, has_probabilities: bool, columns: Sequence[str] | None = None
+    ) -> None:
+        """Write answers down; where those that are kept have other ``columns``, these stay, and nothing is written."""
         if not self.is_used or self._is_broken or not len(texts):
             return
         self.has_probabilities = has_probabilities
@@ -128,7 +135,12 @@ class KeptAnswers:
         def write(database: sqlite3.Connection) -> None:
             with database:
                 database.execute("INSERT OR REPLACE INTO models VALUES (?, ?)", (self._model, has_probabilities))
-                database.executemany("INSERT OR REPLACE INTO answers (key, row) VALUES (?, ?)", values)
+                if columns is not None:
+                    written = (self._model, json.dumps([*columns]))
+                    database.execute("INSERT OR IGNORE INTO columns VALUES (?, ?)", written)
+                self._read_columns(database)
+                if columns in (None, self.columns):
+                    database.executemany("INSERT OR REPLACE INTO answers (key, row) VALUES (?, ?)", values)
             self._shrink(database)
 
         self._safely(write, None)
@@ -143,8 +155,15 @@ class KeptAnswers:
             self.has_probabilities = bool(found[0])
         return found is not None
 
+    def _read_columns(self, database: sqlite3.Connection) -> None:
+        """What the model's columns were called in the answers that are kept, if they said it."""
+        found = database.execute("SELECT names FROM columns WHERE model = ?", (self._model,)).fetchone()
+        if found is not None:
+            self.columns = _names(found[0])
+
     def _rows(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, Floats]:
         """The rows by their keys; what lies there and is no distribution over the labels is passed over."""
+        self._read_columns(database)
         found: list[tuple[bytes, bytes]] = []
         for some in batches(keys, AT_ONCE):
             asked = (
@@ -179,3 +198,14 @@ class KeptAnswers:
             self._is_broken = True
             log.warning("Answers are not kept: %s cannot be used (%s).", self._file, error)
             return otherwise
+
+
+def _names(written: Any) -> list[str]:
+    """Names of columns as they were written down; a ValueError where that is something else."""
+    try:
+        names = json.loads(written)
+    except (TypeError, ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("names of columns in it are none")
+    return names

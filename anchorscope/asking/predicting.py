@@ -40,6 +40,9 @@ FIRST = 64
 FEWEST_SHARED = 64
 """Documents for each worker from which on predicting is shared among them."""
 
+ANSWERS_AHEAD = 1 << 18
+"""Probabilities, about, that helpers are asked for before what they have answered was read."""
+
 Rows = NDArray[np.float64]
 
 OnPredicted: TypeAlias = Callable[[int, int], None]
@@ -75,7 +78,11 @@ class Predicting:
     def pieces(self, documents: Sequence[Document], start: int) -> Iterator[tuple[int, int, Rows]]:
         """Where each piece begins and ends, from ``start`` on, and the rows of the model (documents, labels)."""
         n_workers = self._helpers.n_workers if self._helpers else 1
-        for begin, end in pairwise(edges(start, len(documents), n_workers, in_time=isfinite(self._budget.max_seconds))):
+        ends = edges(start, len(documents), n_workers, in_time=isfinite(self._budget.max_seconds))
+        n_here = 0
+        while n_here < len(ends) - 1 and not self._may_be_ahead(ends[n_here + 1] - ends[n_here]):
+            n_here += 1
+        for begin, end in pairwise(ends[: n_here + 1]):
             self._on_predicted(begin, len(documents))
             try:
                 with self._heard_from(begin, end, len(documents)):
@@ -90,6 +97,37 @@ class Predicting:
                 ) from error
             yield begin, end, rows
             self._on_predicted(end, len(documents))
+        yield from self._ahead(documents, ends[n_here:])
+
+    def _may_be_ahead(self, n: int) -> bool:
+        """Whether helpers are asked about a piece of so many documents, and about the next before it is answered: where
+        neither calls nor seconds can run out."""
+        limited = isfinite(self._budget.max_model_calls) or isfinite(self._budget.max_seconds)
+        return self._helpers is not None and not limited and n >= self._helpers.n_workers * FEWEST_SHARED
+
+    def _ahead(self, documents: Sequence[Document], ends: list[int]) -> Iterator[tuple[int, int, Rows]]:
+        """The pieces that are left, of which helpers have more than one at a time."""
+        if len(ends) < 2 or self._helpers is None:
+            return
+        parts = [[document.text for document in documents[begin:end]] for begin, end in pairwise(ends)]
+        ahead = max(1, ANSWERS_AHEAD // (max(map(len, parts)) * len(self._predictor.labels)))
+        answers = self._helpers.predict_each(parts, ahead)
+        for begin, end in pairwise(ends):
+            self._on_predicted(begin, len(documents))
+            with self._named(documents[begin:end]):
+                rows, cost = next(answers)
+            self._add(cost)
+            yield begin, end, rows
+            self._on_predicted(end, len(documents))
+
+    @contextmanager
+    def _named(self, documents: Sequence[Document]) -> Iterator[None]:
+        """Where the model is at fault, the error names the document."""
+        try:
+            yield
+        except ModelError as error:
+            keys = [document.key for document in documents if document.text == error.text]
+            raise about(error, f"document {keys[0]}") if keys else error from error.__cause__
 
     @contextmanager
     def _heard_from(self, begin: int, end: int, n_documents: int) -> Iterator[None]:
@@ -108,28 +146,28 @@ class Predicting:
             meter.before_each = None
 
     def _rows(self, documents: Sequence[Document], *, is_probe: bool) -> Rows:
-        """The answers about some documents; where the model is at fault, the error names the document."""
+        """The answers about some documents."""
         left = max(0.0, self._budget.max_model_calls - self.spent.answers)
         seconds = self._budget.seconds_left(self._so_far())
         texts = [document.text for document in documents]
-        try:
+        with self._named(documents):
             if self._helpers and len(texts) >= self._helpers.n_workers * FEWEST_SHARED:
                 return self._shared(self._helpers, texts, left, seconds)
             return self._here(texts, left, seconds, is_probe=is_probe)
-        except ModelError as error:
-            keys = [document.key for document in documents if document.text == error.text]
-            raise about(error, f"document {keys[0]}") if keys else error from error.__cause__
 
     def _shared(self, helpers: SharingBackend, texts: list[str], left: float, seconds: float) -> Rows:
         if seconds <= 0:  # what workers have begun is not cut off
             raise TimeUpError
         rows, cost = helpers.predict(texts, left)
+        self._add(cost)
+        return rows
+
+    def _add(self, cost: Cost) -> None:
         self.spent += Cost(
             predictor_texts=cost.predictor_texts,
             predictor_tokens=cost.predictor_tokens,
             kept_answers=cost.kept_answers,
         )
-        return rows
 
     def _here(self, texts: list[str], left: float, seconds: float, *, is_probe: bool) -> Rows:
         meter = self._predictor.meter

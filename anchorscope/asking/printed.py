@@ -1,7 +1,8 @@
 """What a model prints: no data of ours, and in a terminal no commands.
 
 It may print the texts that it gets, which are a stranger's, or whatever it likes: with ``print``, as bytes, while a
-live table is drawn, in a worker process. A terminal is shown its control characters instead of being sent them.
+live table is drawn, in a worker process, in a thread that goes on when all is done. A terminal is shown its control
+characters instead of being sent them.
 
 >>> import io
 >>> shown = io.StringIO()
@@ -16,8 +17,10 @@ from __future__ import annotations
 import codecs
 import io
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import regex
@@ -94,6 +97,27 @@ class _HarmlessBytes(io.BufferedIOBase):
 
     def close(self) -> None:
         """Leave it open."""
+
+
+def show_uncaught_harmlessly() -> None:
+    """From now on exceptions that nobody catches, in a thread of a model or as it is thrown away, are shown without
+    commands for a terminal: they may quote texts. Python writes them to the error output by itself."""
+
+    def in_thread(said: threading.ExceptHookArgs) -> None:
+        if said.exc_type is not SystemExit:
+            name = said.thread.name if said.thread else "which has ended"
+            _show(f"Exception in thread {name}", said.exc_value)
+
+    def unraisable(said: Any) -> None:
+        _show(str(said.err_msg or "Exception that was ignored"), said.exc_value)
+
+    threading.excepthook = in_thread
+    sys.unraisablehook = unraisable
+
+
+def _show(what: str, error: BaseException | None) -> None:
+    told = "".join(format_exception(error)) if error is not None else "\n"
+    print(harmless(f"{what}:\n{told}"), end="", file=sys.stderr)
 
 
 class _LinesAbove:

@@ -157,6 +157,7 @@ class RetryingPredictor:
     def _due(self, texts: Sequence[str], rows: NDArray[np.float64]) -> NDArray[np.intp]:
         """The texts whose answers are not kept, by their places; the rows of the others are put into theirs."""
         found = self.kept.find(texts) if self.kept else {}
+        self._compare_columns()
         self.meter.find(len(found))
         for place, row in found.items():
             rows[place] = row
@@ -170,7 +171,13 @@ class RetryingPredictor:
 
     def _keep(self, texts: Sequence[str], rows: NDArray[np.float64]) -> None:
         if self.kept:
-            self.kept.keep(texts, rows, self.predictor.has_probabilities)
+            self.kept.keep(texts, rows, self.predictor.has_probabilities, self.columns.names)
+            self._compare_columns()
+
+    def _compare_columns(self) -> None:
+        """Answers that are kept, from another run perhaps, must have the columns of those that are given now."""
+        if self.kept:
+            self.columns.remember(self.kept.columns, "in answers that are kept; --no-cache asks anew")
 
     def _try(self, texts: list[str], n_failed: int) -> tuple[_Found, int]:
         """One call: what it answers, if anything, and how many in a row have answered nothing by now."""

@@ -9,24 +9,29 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from math import inf
-from pickle import PicklingError
+from pickle import PicklingError, loads
 from threading import Thread
 from time import sleep
-from typing import Any, TextIO, cast
+from typing import Any, TextIO, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.answers import batches, brief
 from anchorscope.asking.budget import check_workers
-from anchorscope.asking.printed import HarmlessStream
+from anchorscope.asking.printed import HarmlessStream, show_uncaught_harmlessly
+from anchorscope.asking.process import called
 from anchorscope.backends.shares import joined, shares
 from anchorscope.errors import AnchorscopeError, InputError
 from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.types import Backend, Cost, Measurements, Unit
+
+Begun: TypeAlias = list[Any]
+"""Answers that are worked at, in the order of what was asked; the pool's own, a package without types."""
 
 
 def local_backend(score: MeteredScore, workers: int | None = None) -> Backend:
@@ -77,7 +82,7 @@ class Processes:
         threads = str(max(1, (os.cpu_count() or workers) // workers))
         environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
         self._pool: Any = ProcessPoolExecutor(
-            workers, context=Context(), initializer=_start, initargs=(score, os.getpid()), env=environment
+            workers, context=Context(), initializer=_start, initargs=(_Packed(score), os.getpid()), env=environment
         )
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
@@ -89,28 +94,42 @@ class Processes:
 
     def predict(self, texts: Sequence[str], max_calls: float = inf) -> tuple[NDArray[np.float64], Cost]:
         """What the model says of some texts (texts, labels), and what that took."""
+        return _together(self._read(self._predicting(texts, max_calls)))
+
+    def predict_each(self, parts: Sequence[Sequence[str]], ahead: int) -> Iterator[tuple[NDArray[np.float64], Cost]]:
+        """The same of each part in turn; workers need not wait until an answer was read."""
+        begun: deque[Begun] = deque()
+        for part in parts:
+            begun.append(self._predicting(part, inf))
+            if len(begun) > ahead:
+                yield _together(self._read(begun.popleft()))
+        while begun:
+            yield _together(self._read(begun.popleft()))
+
+    def _predicting(self, texts: Sequence[str], max_calls: float) -> Begun:
         parts = list(batches(texts, max(1, -(-len(texts) // self.n_workers))))
         spare = (max_calls - len(texts)) / max(1, len(parts))
         columns = [self._score.columns.names] * len(parts)
-        answers = self._answers(_predict, parts, [len(part) + spare for part in parts], columns)
-        return np.concatenate([rows for rows, _ in answers]), sum((cost for _, cost in answers), Cost())
+        return self._begin(_predict, parts, [len(part) + spare for part in parts], columns)
 
-    def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
+    def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[Any]:
         """What a function of a module answers to each argument."""
-        return self._answers(function, arguments)
+        return self._read(self._begin(function, arguments))
 
     def _answers(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        try:
-            return list(self._pool.map(function, *arguments))
-        except (PicklingError, TypeError, AttributeError) as error:
-            if "pickle" not in str(error).lower() and not isinstance(error, PicklingError):
-                raise
-            raise _cannot_travel(error) from error
-        except RuntimeError as error:  # loky: a worker died, or could not start
-            raise AnchorscopeError(
-                f"A worker process ended unexpectedly ({brief(error)}); "
-                "the model may have ended it, or its memory ran out: try fewer --workers and go on with --resume."
-            ) from error
+        return list(self._read(self._begin(function, *arguments)))
+
+    def _begin(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> Begun:
+        """Hand out some calls."""
+        with _said():
+            return [self._pool.submit(function, *some) for some in zip(*arguments, strict=True)]
+
+    def _read(self, begun: Begun) -> Iterator[Any]:
+        """The answers, as they are there."""
+        for answer in begun:
+            with _said():
+                found = answer.result()
+            yield found
 
     def close(self) -> None:
         """End the workers; one that the pool does not know would be waited for at the end of the process."""
@@ -122,11 +141,45 @@ class Processes:
                 worker.join()
 
 
+def _together(answers: Iterable[tuple[NDArray[np.float64], Cost]]) -> tuple[NDArray[np.float64], Cost]:
+    """The rows of all parts, and what they took."""
+    rows, costs = zip(*answers)
+    return np.concatenate(rows), sum(costs, Cost())
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Turns what the pool says of a call that cannot be made, or of a worker that is gone, into one sentence."""
+    try:
+        yield
+    except (PicklingError, TypeError, AttributeError) as error:
+        if "pickle" not in str(error).lower() and not isinstance(error, PicklingError):
+            raise
+        raise _cannot_travel(error) from error
+    except RuntimeError as error:  # loky: a worker died, or could not start
+        raise AnchorscopeError(
+            f"A worker process ended unexpectedly ({brief(error)}); "
+            "the model may have ended it, or its memory ran out: try fewer --workers and go on with --resume."
+        ) from error
+
+
 def _cannot_travel(error: Exception) -> InputError:
     return InputError(
         f"The model or the perturbator cannot travel to worker processes ({brief(error)}); use --workers 1, or "
         "name a function of a module, which each worker imports."
     )
+
+
+class _Packed:
+    """A local score that is not unpacked on its way: to unpack a model is to run code of it, which may print."""
+
+    def __init__(self, score: MeteredScore) -> None:
+        self._score = score
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from loky.backend.reduction import dumps
+
+        return bytes, (dumps(self._score),)
 
 
 class _Nowhere:
@@ -144,16 +197,34 @@ WATCH_SECONDS = 0.5
 ORPHANED = 71
 
 _score: MeteredScore | None = None
+_fault: InputError | None = None
 
 
-def _start(score: MeteredScore, parent: int) -> None:
-    global _score
-    _score = score
+def _start(packed: bytes, parent: int) -> None:
+    global _score, _fault
     _end_with(parent)
     with suppress(OSError, ValueError, AttributeError):  # closed streams take nothing
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a model prints here is no data either
         if sys.stdout.isatty():
             sys.stdout = cast(TextIO, HarmlessStream(sys.stdout))
+    show_uncaught_harmlessly()
+    try:
+        _score = called(lambda _: loads(packed), (), "the model")
+    except Exception as error:
+        _fault = InputError(
+            f"A worker process cannot load the model ({brief(error)}); use --workers 1, or name a function of a "
+            "module, which each worker imports."
+        )
+
+
+def _loaded(columns: Sequence[str] | None) -> MeteredScore:
+    """The local score of this worker, which is told what the model calls its columns: the first worker to start knew
+    of no answer yet."""
+    if _fault is not None:
+        raise _fault
+    assert _score is not None, "the pool's initializer sets the local score"
+    _score.columns.remember(columns)
+    return _score
 
 
 def _end_with(parent: int) -> None:
@@ -176,12 +247,8 @@ def _end_with(parent: int) -> None:
 
 
 def _measure(units: Sequence[Unit], max_calls: float, columns: Sequence[str] | None) -> tuple[Measurements, Cost]:
-    assert _score is not None, "the pool's initializer sets the local score"
-    _score.columns.remember(columns)  # the first worker to start knew of no answer yet
-    return _score.measure(units, max_calls)
+    return _loaded(columns).measure(units, max_calls)
 
 
 def _predict(texts: Sequence[str], max_calls: float, columns: Sequence[str] | None) -> tuple[NDArray[np.float64], Cost]:
-    assert _score is not None, "the pool's initializer sets the local score"
-    _score.columns.remember(columns)
-    return _score.predict(texts, max_calls)
+    return _loaded(columns).predict(texts, max_calls)

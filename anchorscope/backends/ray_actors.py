@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf, isfinite
 from pathlib import Path
@@ -135,6 +135,10 @@ class RayActors:
         answers = self._answers([Task("predict", (part, len(part) + spare, columns)) for part in parts])
         self._timed(begun, len(texts))
         return np.concatenate([rows for rows, _ in answers]), sum((cost for _, cost in answers), Cost())
+
+    def predict_each(self, parts: Sequence[Sequence[str]], ahead: int) -> Iterator[tuple[NDArray[np.float64], Cost]]:
+        """One part after the other, each by all replicas: who is lost meanwhile is looked after at once."""
+        return map(self.predict, parts)
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
         """What a function of a module answers to each argument."""

@@ -57,7 +57,7 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that ``argv`` (the process's own arguments if None) asks for, and give its exit status."""
     given: dict[str, Any] = {}
-    _occupy_closed_streams()
+    occupy_closed_streams()
     sys.stderr = sys.stderr or io.StringIO()  # closed: there is nobody to tell
     voice = cast(TextIO, _KeptOpen(sys.stderr, 2))
     try:
@@ -175,11 +175,19 @@ def _set_up_streams(given: dict[str, Any], voice: TextIO) -> TextIO:
         logging.disable(logging.WARNING)
     if sys.stdout is None or sys.stdout.closed:
         raise InputError("Standard output is closed, and what is found goes there; leave it open, or redirect it.")
-    output = cast(TextIO, _KeptOpen(sys.stdout, 1))
+    output = cast(TextIO, _KeptOpen(sys.stdout, _number_of(sys.stdout), is_data=True))
     return cast(TextIO, HarmlessStream(output)) if output.isatty() else output
 
 
-def _occupy_closed_streams() -> None:
+def _number_of(stream: TextIO) -> int:
+    """The number of its file; 1, the standard output's, of a stream in the memory."""
+    try:
+        return stream.fileno()
+    except OSError:
+        return 1
+
+
+def occupy_closed_streams() -> None:
     """What is opened gets the lowest free number: no file of ours may get one to which messages are written."""
     for number in range(3):
         try:
@@ -217,9 +225,10 @@ class _Harmless(logging.Formatter):
 class _KeptOpen:
     """A stream that nobody closes; one that was closed all the same is opened again by the number of its file."""
 
-    def __init__(self, stream: TextIO, number: int) -> None:
+    def __init__(self, stream: TextIO, number: int, *, is_data: bool = False) -> None:
         self._stream = stream
         self._number = number
+        self._is_data = is_data
 
     def close(self) -> None:
         """Leave it open."""
@@ -242,7 +251,7 @@ class _KeptOpen:
         except BrokenPipeError:
             raise
         except OSError as error:
-            if self._number != 1:
+            if not self._is_data:
                 raise
             raise StorageError(
                 f"What was found cannot be written to standard output ({error.strerror}); make room there, or send it "

@@ -10,9 +10,9 @@ from typing import Any, TextIO
 from rich.cells import cell_len
 
 from anchorscope.cli import options
-from anchorscope.errors import InputError
+from anchorscope.errors import InputError, plural
 from anchorscope.report.changes import are_of_one_measure, changes, differences
-from anchorscope.report.table import plural, safe
+from anchorscope.report.table import safe
 from anchorscope.result import Result
 
 SIGNS = {"rose": "▲", "fell": "▼", "appeared": "+", "vanished": "-", "stayed": "="}

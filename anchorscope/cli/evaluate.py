@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from anchorscope.asking.removals import Removals
 from anchorscope.cli import inputs, options, yardsticks
 from anchorscope.cli.watch import say
-from anchorscope.errors import InputError, ModelError, RunFolderError, UnknownNameError
+from anchorscope.errors import InputError, ModelError, RunFolderError, UnknownNameError, plural
 from anchorscope.evaluation.anytime import moments_of, quality
 from anchorscope.evaluation.evaluate import Evaluation, LabelEvaluation, evaluate
 from anchorscope.evaluation.kept import KeptRun, kept_run, sources
@@ -25,7 +25,7 @@ from anchorscope.files import OF_LABELS, refuse_foreign, write_whole
 from anchorscope.perturbators.choose import choose_perturbator
 from anchorscope.planning.collection import LazyWords
 from anchorscope.report.flat import cell
-from anchorscope.report.table import plural, safe
+from anchorscope.report.table import safe
 from anchorscope.settings import NO_PERTURBATOR
 from anchorscope.text.read import CLEANINGS, read_files
 from anchorscope.text.words import term

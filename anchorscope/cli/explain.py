@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from math import inf
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,14 +26,12 @@ from anchorscope.cli.inputs import (
     refuse_idle_device,
 )
 from anchorscope.cli.watch import hidden_words, print_table, say, show_kept, waiting, watch
-from anchorscope.errors import InputError, ModelError
+from anchorscope.errors import InputError, ModelError, plural
 from anchorscope.estimate import estimate
 from anchorscope.explainer import Explainer
 from anchorscope.predictors.remote.options import NAMES as REMOTE
 from anchorscope.report.local import local_table
-from anchorscope.report.table import plural
-from anchorscope.result import Result
-from anchorscope.run import is_finished
+from anchorscope.result import Result, is_finished
 from anchorscope.settings import NO_AGGREGATION, Settings, preset, score_is_graded
 from anchorscope.text.read import Documents
 from anchorscope.text.words import split
@@ -178,6 +177,7 @@ def _dry_run(
             settings,
             workers=given.get("workers") or 1,
             price_per_1000=given.get("price_per_1000"),
+            max_model_calls=given.get("max_model_calls", inf),
         )
     except ModelError as error:
         raise InputError(str(error)) from error

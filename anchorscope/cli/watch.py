@@ -17,13 +17,13 @@ from rich.text import Text
 from anchorscope import registry
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.printed import printed_above
-from anchorscope.errors import AnchorscopeError, InputError, ModelError, StorageError
+from anchorscope.errors import AnchorscopeError, InputError, ModelError, StorageError, plural
 from anchorscope.files import JOURNAL
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.json_lines import JsonLines
 from anchorscope.report.lists import NOTHING_HIDDEN
 from anchorscope.report.page import REPORT, write_report
-from anchorscope.report.table import WIDTH, names_lines, plural, result_table, safe
+from anchorscope.report.table import WIDTH, names_lines, result_table, safe
 from anchorscope.report.terminal import LiveTable, ProgressLines, clock
 from anchorscope.result import Result
 from anchorscope.run import Run

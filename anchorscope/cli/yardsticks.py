@@ -16,7 +16,7 @@ from anchorscope.asking.predicting import PREDICTIONS_SHARE
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.cli import inputs, options
 from anchorscope.cli.watch import say
-from anchorscope.errors import InputError
+from anchorscope.errors import InputError, plural
 from anchorscope.evaluation import lists, planted
 from anchorscope.evaluation.insertion import DOCUMENTS
 from anchorscope.evaluation.kept import KeptRun
@@ -27,7 +27,7 @@ from anchorscope.evaluation.yardsticks import Columns, Yardsticks, n_changes, n_
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.candidates import choose
 from anchorscope.planning.collection import LazyWords
-from anchorscope.report.table import plural, safe
+from anchorscope.report.table import safe
 from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import score_perturbs

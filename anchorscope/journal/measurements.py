@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.planning.collection import Collection
-from anchorscope.planning.plan import Round
+from anchorscope.planning.plan import Round, added_up, mean_of
 from anchorscope.scoring.empty_anchor import EmptyAnchorRule
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.types import Measurements
@@ -129,9 +129,32 @@ def _order(rows: Rows) -> NDArray[np.intp]:
     return np.lexsort((rows["ordinal"], rows["term"], rows["document"]))
 
 
+def is_first(rows: Rows) -> NDArray[np.bool_]:
+    """Which rows are the first measurement of their occurrence, in the order of the rounds: others are further ones."""
+    first = np.zeros(len(rows), bool)
+    first[np.unique(_occurrences(rows), return_index=True)[1]] = True
+    return first
+
+
+def with_means(rows: Rows) -> Rows:
+    """The first row of each occurrence, with the mean of all its values and the variance of that mean."""
+    found = rows.copy()
+    found["value"], found["variance"] = _means(_occurrences(rows), rows["value"], rows["variance"], rows["repeat"])
+    return found[is_first(rows)]
+
+
+def _occurrences(rows: Rows) -> NDArray[np.int64]:
+    """A number for each row, the same for all rows about one occurrence."""
+    term = rows["term"].astype(np.int64) + 1
+    ordinal = rows["ordinal"].astype(np.int64)
+    in_document = term * (int(ordinal.max(initial=0)) + 1) + ordinal
+    return rows["document"] * (int(in_document.max(initial=0)) + 1) + in_document
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedMeasurements:
-    """Measurements as columns, each as it counts."""
+    """Occurrences that were measured, as columns, each as it counts; ``value`` is the mean of all measurements of one,
+    and ``first``, ``told`` and ``repeat`` are value and variance of its first one, and the value beside it."""
 
     label: NDArray[np.int64]
     term: NDArray[np.int64]
@@ -139,8 +162,10 @@ class CountedMeasurements:
     anchor: NDArray[np.bool_]
     value: NDArray[np.float64]
     noise: NDArray[np.float64]
-    repeat: NDArray[np.float64]
     expected: NDArray[np.float64]
+    first: NDArray[np.float64]
+    told: NDArray[np.float64]
+    repeat: NDArray[np.float64]
 
     @classmethod
     def of(cls, rows: Rows, predicted: NDArray[np.int64], rule: EmptyAnchorRule) -> CountedMeasurements:
@@ -157,15 +182,22 @@ class CountedMeasurements:
         document = documents[tested]
         anchor = rule.anchors(rows["anchor"][tested], precision[tested], robust[document], empty[document])
         value = rule.values(rows["value"][tested], empty[document])
+        noise = rule.noise(rows["variance"][tested], empty[document])
+        repeat = rule.values(rows["repeat"][tested], empty[document])
+        # A row an occurrence, as it stands where it was measured first.
+        first = is_first(rows[tested])
+        mean, noise_of_mean = _means(_occurrences(rows[tested]), value, noise, repeat)
         return cls(
-            label=predicted[document],
-            term=rows["term"][tested].astype(np.int64),
-            document=document,
-            anchor=anchor,
-            value=value,
-            noise=rule.noise(rows["variance"][tested], empty[document]),
-            repeat=rule.values(rows["repeat"][tested], empty[document]),
-            expected=rows["expected"][tested],
+            label=predicted[document][first],
+            term=rows["term"][tested][first].astype(np.int64),
+            document=document[first],
+            anchor=anchor[first],
+            value=mean[first],
+            noise=noise_of_mean[first],
+            expected=rows["expected"][tested][first],
+            first=value[first],
+            told=noise[first],
+            repeat=repeat[first],
         )
 
     def within(self, prefixes: Mapping[tuple[int, int], int], order: NDArray[np.uint64]) -> CountedMeasurements:
@@ -191,7 +223,7 @@ class CountedMeasurements:
         distinct, first, number = np.unique(place, return_index=True, return_inverse=True)
         brought = [
             np.bincount(number, column, minlength=len(distinct)).astype(np.float64)
-            for column in (self.value, self.anchor, self.noise, self.repeat, self.expected)
+            for column in (self.value, self.anchor, self.noise, self.expected)
         ]
         # A word's documents are added up in the order in which they came, as the race does.
         order = np.argsort(first, kind="stable")
@@ -199,6 +231,10 @@ class CountedMeasurements:
         for one in np.unique(label).tolist():
             rows = order[label[order] == one]
             sums.count(one, term[rows], *(column[rows] for column in brought))
+
+    def compare_in(self, sums: RunningSums) -> None:
+        """Hold the variances that were told against what second measurements show."""
+        sums.compare(self.label, self.document, self.term, self.first, self.told, self.repeat)
 
     def _words(self) -> list[tuple[int, int]]:
         return list(zip(self.label.tolist(), self.term.tolist()))
@@ -217,3 +253,17 @@ class CountedMeasurements:
         rank = np.empty(len(sorted_), np.int64)
         rank[sorted_] = n_documents - before_word
         return rank
+
+
+def _means(
+    occurrence: NDArray[np.int64],
+    value: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    repeat: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The mean of all measurements of the occurrence of each row, and the variance of that mean."""
+    _, number = np.unique(occurrence, return_inverse=True)
+    columns = added_up(value, noise, repeat)
+    n, values, noises = (np.bincount(number, column).astype(np.float64) for column in columns)
+    mean, noise_of_mean = mean_of(n, values, noises)
+    return mean[number], noise_of_mean[number]

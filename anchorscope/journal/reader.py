@@ -30,7 +30,7 @@ from anchorscope.journal.database import (
     read_round,
     reading,
 )
-from anchorscope.journal.measurements import CountedMeasurements, Rows
+from anchorscope.journal.measurements import CountedMeasurements, Rows, is_first, with_means
 from anchorscope.journal.opening import LOG, open_for_reading
 from anchorscope.planning.candidates import priorities
 from anchorscope.scoring.running_sums import RunningSums
@@ -108,6 +108,7 @@ class RunReader:
         """What the counted documents of each word of a race brought."""
         sums = RunningSums.zero(self._before_any_test.documents, self._expected, self._beyond)
         self._counted_verdicts.add_to(sums)
+        self._verdicts.compare_in(sums)
         sums.placebo[:] = self._placebo()
         return sums
 
@@ -119,16 +120,19 @@ class RunReader:
         return replace(zero, training=self._training)
 
     @cached_property
+    def _verdicts(self) -> CountedMeasurements:
+        """All that was measured; the rules for robust documents are applied here, as the journal has what was found."""
+        return CountedMeasurements.of(self._rows, self.predicted, self.settings.empty_anchor_rule)
+
+    @cached_property
     def _counted_verdicts(self) -> CountedMeasurements:
         """All that a scan measured; of a race, what is within the prefix of its word."""
-        # The rules for robust documents are applied when read: the journal has what was found.
-        verdicts = CountedMeasurements.of(self._rows, self.predicted, self.settings.empty_anchor_rule)
         if not self.counts_prefixes:
-            return verdicts
+            return self._verdicts
         # A prefix is a number of documents by priority, which is a hash of seed and key: it is worked out, not stored.
         keys = [str(key) for (key,) in self._db.execute("SELECT key FROM documents ORDER BY number")]
         prefixes = {(label, term): n for label, term, n in self._db.execute("SELECT * FROM prefixes")}
-        return verdicts.within(prefixes, priorities(self.settings.seed, keys))
+        return self._verdicts.within(prefixes, priorities(self.settings.seed, keys))
 
     @defensive
     def verdicts_by_round(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]]:
@@ -216,8 +220,10 @@ class RunReader:
 
     @defensive
     def measured(self) -> Rows:
-        """All that was measured, in the order of documents and terms; the empty anchor of each comes first."""
-        return self._rows[np.lexsort((self._rows["ordinal"], self._rows["term"], self._rows["document"]))]
+        """All that was measured, a row an occurrence with the mean of its values, in the order of documents and terms;
+        the empty anchor of each comes first."""
+        rows = with_means(self._rows)
+        return rows[np.lexsort((rows["ordinal"], rows["term"], rows["document"]))]
 
     @defensive
     def evidence(self) -> list[tuple[int, int, int, int, bool, str, bool, bool]]:
@@ -245,6 +251,12 @@ class RunReader:
         return np.bincount(self.predicted[self._rows[self._rows["term"] < 0]["document"]], minlength=len(self.labels))
 
     @defensive
+    def measured_again_per_label(self) -> NDArray[np.int64]:
+        """How many documents of each label were measured further."""
+        again = np.unique(self._rows[~is_first(self._rows)]["document"])
+        return np.bincount(self.predicted[again], minlength=len(self.labels))
+
+    @defensive
     def robust_per_label(self) -> NDArray[np.int64]:
         """How many documents of each label keep their prediction with no word kept for sure."""
         robust = self._rows[(self._rows["term"] < 0) & self._rows["anchor"]]
@@ -263,7 +275,7 @@ class RunReader:
         of_label = self._per_label("SELECT label, sum(occurrences) FROM counts GROUP BY label")
         # Skips may be negative (taken up again), so their sum is what is skipped now.
         of_label -= self._per_label("SELECT label, sum(n) FROM skips GROUP BY label")
-        tested = self._rows[self._rows["term"] >= 0]
+        tested = self._rows[(self._rows["term"] >= 0) & is_first(self._rows)]
         of_label -= np.bincount(self.predicted[tested["document"]], minlength=len(self.labels))
         explained = self.settings.labels or self.labels
         return int(sum(n for name, n in zip(self.labels, of_label.tolist()) if name in explained))

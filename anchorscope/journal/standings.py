@@ -133,7 +133,7 @@ class Standings:
             ]
         )
         found = forecast_standing(forecasts, np.arange(len(forecasts)), np.array(settled) & ~spent, self.tally)
-        return replace(found, spent=spent)
+        return replace(found, spent=spent, measured_again=self._run.measured_again_per_label())
 
     def _bounded(self, aggregation: Aggregation) -> Standing:
         """Within deterministic bounds."""

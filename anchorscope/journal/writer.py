@@ -8,6 +8,7 @@ the documents that it comes from; and not even those where the run was asked to 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -55,6 +56,7 @@ class Journal:
         self._made_folders = [path for path in (folder, *folder.parents) if not path.exists()]
         self._made_lock = not (folder / LOCK).exists()
         self._lock = _locked(folder)  # first: what follows must be the only writer's
+        self._held = _file_of(folder / LOCK)
         remove_drafts(folder)
         self.is_new = not (folder / JOURNAL).exists()
         try:
@@ -72,15 +74,19 @@ class Journal:
 
     def discard(self) -> None:
         """Remove the journal, its lock and the folders that were made for them: bad input leaves nothing behind."""
+        is_there = self.is_there()  # while the lock is held nobody else's file can be taken for it
         self.close()
-        for name in (JOURNAL, LOG, INDEX):
-            (self._folder / name).unlink(missing_ok=True)
-        self._tidy()
+        if is_there:
+            for name in (JOURNAL, LOG, INDEX):
+                (self._folder / name).unlink(missing_ok=True)
+            self._tidy()
 
     def withdraw(self) -> None:
         """Close a journal that was there before and was refused: its folder may be somebody else's."""
+        is_there = self.is_there()
         self.close()
-        self._tidy()
+        if is_there:
+            self._tidy()
 
     def _tidy(self) -> None:
         """Remove the lock and the folders, where they were made here."""
@@ -91,9 +97,22 @@ class Journal:
             with suppress(OSError):  # somebody has put something there
                 folder.rmdir()
 
+    def is_there(self) -> bool:
+        """Whether its folder is still the one in which it lies, and not gone, or made anew by another run."""
+        return _file_of(self._folder / LOCK) == self._held
+
+    def check_place(self) -> None:
+        """Refuse to write where this run's folder is no more: what lies there by now is another run's."""
+        if not self.is_there():
+            raise StorageError(
+                f"{self._folder} is not the folder any more in which this run began (it was moved, removed or made "
+                "anew meanwhile), so nothing more is written there; a folder that was moved goes on with --resume."
+            )
+
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """All that is written inside, or nothing of it."""
+        self.check_place()
         try:
             with self._db:
                 yield
@@ -281,6 +300,15 @@ def refuse_busy(folder: Path) -> None:
         lock = _locked(folder)
         remove_drafts(folder)
         lock.release()
+
+
+def _file_of(path: Path) -> tuple[int, int] | None:
+    """Which file lies at a path, if any: as long as it is held open no other has its number."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _locked(folder: Path) -> BaseFileLock:

@@ -33,6 +33,7 @@ class AnchorScore:
     shares_calls = True
     tests_anchors = True
     perturbs = True
+    blind_spot = "a verdict on one document is a test with an error rate"
 
     def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
         self._engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from anchorscope.local_scores.repeats import SECOND, is_repeated
+from anchorscope.local_scores.repeats import is_repeated, seed_of_measurement
 from anchorscope.sampling.engine import Engine
 from anchorscope.settings import Settings
 from anchorscope.types import Cost, Measurements, Perturbator, Predictor, Unit
@@ -34,23 +34,43 @@ class BanzhafScore:
     shares_calls = True
     tests_anchors = True
     perturbs = True
+    blind_spot = "half of each text is replaced, so what whole texts do is not seen"
 
     def __init__(self, predictor: Predictor, perturbator: Perturbator, settings: Settings) -> None:
-        self._engine = Engine(predictor, perturbator, settings.sampling, settings.anchor_test)
-        second = replace(settings.sampling, seed=settings.seed ^ SECOND)
-        self._second = Engine(predictor, perturbator, second, settings.anchor_test)
+        self._predictor = predictor
+        self._perturbator = perturbator
+        self._settings = settings
+        self._engines: dict[int, Engine] = {}
 
     def calls(self, unit: Unit) -> float:
         """As many as its samples, where their number is fixed."""
-        return self._engine.calls(unit) * (1 + is_repeated(unit))
+        return self._engine(unit.number).calls(unit) * (1 + is_repeated(unit))
 
     def measure(self, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
         """A row an occurrence; those of one document share its samples."""
-        found, cost = self._engine.measure(units)
+        found, cost = self._measured(units)
         twice = [unit for unit in units if is_repeated(unit)]
         if twice:
-            again, more = self._second.measure(twice)
+            again, more = self._measured([replace(unit, number=1) for unit in twice])
             rows = np.repeat([is_repeated(unit) for unit in units], [len(unit) for unit in units])
             found.repeat[rows] = again.value
-            cost += replace(more, documents=0, tests=0, undecided=0)
+            cost += more
         return found, cost
+
+    def _measured(self, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
+        """Each unit by the samples of its number."""
+        of_row = [unit.number for unit in units for _ in unit.positions]
+        parts, cost = [], Cost()
+        for number in sorted({unit.number for unit in units}):
+            found, spent = self._engine(number).measure([unit for unit in units if unit.number == number])
+            parts.append(found)
+            cost += replace(spent, documents=0, tests=0, undecided=0) if number else spent
+        # Joined they are in the order of their numbers: from there back to that of the units.
+        return Measurements.join(parts)[np.argsort(np.argsort(of_row, kind="stable"))], cost
+
+    def _engine(self, number: int) -> Engine:
+        if number not in self._engines:
+            sampling = self._settings.sampling
+            keyed = replace(sampling, seed=seed_of_measurement(sampling.seed, number))
+            self._engines[number] = Engine(self._predictor, self._perturbator, keyed, self._settings.anchor_test)
+        return self._engines[number]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.optional import needed
 from anchorscope.local_scores.coalitions import Game, as_values, n_coalitions, numpy_seeded, players, seed_of
-from anchorscope.local_scores.repeats import SECOND, is_repeated
+from anchorscope.local_scores.repeats import is_repeated, seed_of_measurement
 from anchorscope.settings import Settings
 from anchorscope.types import Cost, Measurements, Perturbator, Predictor, Unit
 
@@ -65,20 +65,21 @@ class LibraryScore(ABC):
         played = [self._play(unit) for unit in units]
         found = Measurements.join(rows for rows, _ in played)
         n_texts = sum(n for _, n in played)
-        return found, Cost(tests=len(found), samples=n_texts, predictor_texts=n_texts)
+        n_tests = sum(len(unit) for unit in units if not unit.number)
+        return found, Cost(tests=n_tests, samples=n_texts, predictor_texts=n_texts)
 
     def _play(self, unit: Unit) -> tuple[Measurements, int]:
         """The rows of one document, and how many texts that took."""
         game = Game(self._predictor, unit, str(self._settings.terms))
-        value = self._values(game, unit, self._settings.seed)
+        value = self._values(game, unit, unit.number)
         n = len(value)
         found = Measurements.of_values(value, np.full(n, game.variance_of_mean()), np.full(n, game.n_calls, np.int64))
         if is_repeated(unit):
-            found.repeat[:] = self._values(game, unit, self._settings.seed ^ SECOND)
+            found.repeat[:] = self._values(game, unit, 1)
         return found, game.n_calls
 
-    def _values(self, game: Game, unit: Unit, seed: int) -> NDArray[np.float64]:
-        keyed = seed_of(seed, unit.text)
+    def _values(self, game: Game, unit: Unit, number: int) -> NDArray[np.float64]:
+        keyed = seed_of(seed_of_measurement(self._settings.seed, number), unit.text)
         with warnings.catch_warnings(), numpy_seeded(keyed):
             warnings.simplefilter("ignore")  # of few samples, and of what libraries do with each other
             return as_values(self._weights(game, keyed)[game.asked])

@@ -29,7 +29,7 @@ class OcclusionScore:
     """What the label loses when all words of the term are taken out of the document."""
 
     name = "occlusion"
-    help = "what taking the term out of the document costs the label"
+    help = "the probability that the label loses when the term is taken out of the document"
     call = "the document without the term"
     noise = "none: the same text gets the same answer"
     is_graded = True
@@ -37,6 +37,10 @@ class OcclusionScore:
     shares_calls = False
     tests_anchors = False
     perturbs = False
+    blind_spot = (
+        "terms that say the same hide each other, as taking out one of them changes nothing; nor does it where the "
+        "model is sure anyway"
+    )
 
     def __init__(self, predictor: Predictor, perturbator: Perturbator | None, settings: Settings) -> None:
         self._predictor = predictor

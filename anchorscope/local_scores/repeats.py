@@ -15,10 +15,20 @@ from anchorscope.types import Unit
 REPEATED = 8
 """One document in so many is measured twice."""
 
-SECOND = 1 << 62
-"""Added to the seed of second measurements."""
+_PLACE = 62
+"""Bits of a seed: the number of a measurement stands before them."""
 
 
 def is_repeated(unit: Unit) -> bool:
-    """Whether a document is measured twice; that depends on its text alone."""
-    return blake2b(unit.text.encode("utf-8", "surrogatepass"), digest_size=2).digest()[0] % REPEATED == 0
+    """Whether a document is measured twice at first; that depends on its text alone."""
+    digest = blake2b(unit.text.encode("utf-8", "surrogatepass"), digest_size=2).digest()
+    return not unit.number and digest[0] % REPEATED == 0
+
+
+def seed_of_measurement(seed: int, number: int) -> int:
+    """The seed of a document's measurement of a number: the run's own for the first, 0.
+
+    >>> seed_of_measurement(7, 0), seed_of_measurement(7, 1) == 7 + 2**62
+    (7, True)
+    """
+    return seed ^ (number << _PLACE)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import answers_in_batches
 from anchorscope.local_scores.coalitions import AT_ONCE, as_values, numbers_asked, players, texts_of
-from anchorscope.local_scores.repeats import SECOND, is_repeated
+from anchorscope.local_scores.repeats import is_repeated, seed_of_measurement
 from anchorscope.sampling.draws import uniforms
 from anchorscope.settings import Settings
 from anchorscope.types import Cost, Measurements, Perturbator, Predictor, Unit
@@ -77,19 +77,21 @@ class ShapleyScore:
 
     def measure(self, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
         """A row an occurrence; equal texts of all documents are asked about once."""
-        walks = [self._walks(unit, self._settings.seed) for unit in units]
-        second = [self._walks(unit, self._settings.seed ^ SECOND) for unit in units if is_repeated(unit)]
+        walks = [self._walks(unit, unit.number) for unit in units]
+        second = [self._walks(unit, 1) for unit in units if is_repeated(unit)]
         worth, n_texts = self._worth([*walks, *second])
         found = Measurements.join(_measurements(one, next(worth)) for one in walks)
         rows = np.repeat([is_repeated(unit) for unit in units], [len(unit) for unit in units]).astype(bool)
         found.repeat[rows] = [value for one in second for value in one.read(next(worth))[0].tolist()]
-        return found, Cost(tests=len(found), samples=n_texts, predictor_texts=n_texts)
+        n_tests = sum(len(unit) for unit in units if not unit.number)
+        return found, Cost(tests=n_tests, samples=n_texts, predictor_texts=n_texts)
 
     def _n_pairs(self, n_terms: int) -> int:
         """As many as the samples suffice for, and one at least."""
         return max(1, self._settings.max_samples // (2 * n_terms))
 
-    def _walks(self, unit: Unit, seed: int) -> _Walks:
+    def _walks(self, unit: Unit, number: int) -> _Walks:
+        seed = seed_of_measurement(self._settings.seed, number)
         there = players(unit.text, str(self._settings.terms))
         ranks = orders(seed, unit.text, len(there), self._n_pairs(len(there)))
         # (walks, steps, terms): at step j the terms with a rank below j are in.

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nsmallest
 from itertools import pairwise
@@ -21,23 +20,18 @@ from numpy.typing import NDArray
 
 from anchorscope import registry
 from anchorscope.errors import DocumentsError
+from anchorscope.planning.tokens import CUT_AT_ONCE, batches, find_tokens
+from anchorscope.planning.vocabulary import Vocabulary
 from anchorscope.scoring.surrogate import N_FOLDS
 from anchorscope.settings import Settings
 from anchorscope.text.cut import cut, distinct, ranges
-from anchorscope.text.rule import PLAIN, keys_of, shown, word_spans, words_in
+from anchorscope.text.rule import PLAIN, keys_of, word_spans, words_in
 from anchorscope.text.segmenters import NEEDED_SHARE, languages, needed_segmenters
 from anchorscope.text.words import stop_words
 from anchorscope.types import Document, SharingBackend
 
-CUT_AT_ONCE = 1 << 20
-"""Characters whose words are held at a time."""
-
-CUT_BY_A_HELPER = 1 << 24
-"""Characters that a helper cuts at a time, about: the distinct words of each part come back."""
-
-NO_TERM = -1
-"""The number of a word that is never a candidate."""
-
+SORTED_AT_ONCE = 4096
+"""Documents whose tokens are sorted together."""
 
 MOST_NAMED = 8
 """Terms that are named of those that a filter leaves out."""
@@ -177,21 +171,21 @@ def find_candidates(
     ``helpers`` cut many texts in parts, each by itself; what is found is the same.
     """
     kinds = str(settings.terms)
-    numbers = _TermNumbers(kinds, stop_words(settings.stop_words))
+    vocabulary = Vocabulary(kinds, stop_words(settings.stop_words))
     texts = [document.text for document in documents]
-    everything = _find_all(texts, numbers, helpers)
+    everything = find_tokens(texts, vocabulary, helpers)
     found = everything if seen is None else everything.within(_seen_words(texts, seen))
-    counts = np.bincount(found.term, minlength=len(numbers.terms))
+    counts = np.bincount(found.term, minlength=len(vocabulary.terms))
     is_candidate = counts >= settings.min_occurrences
-    _leave_out_long(numbers.terms, is_candidate)
-    chosen = sorted(word for word, number in numbers.terms.items() if is_candidate[number])
+    _leave_out_long(vocabulary.terms, is_candidate)
+    chosen = sorted(word for word, number in vocabulary.terms.items() if is_candidate[number])
     if not chosen:
         advice = "lower --min-occurrences or give more documents" if len(counts) else f"--terms is {kinds}"
         raise DocumentsError(
             f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; {advice}."
         )
     # Terms were numbered as they were met; from here on they are numbered in their own order.
-    first_numbers = np.array([numbers.terms[word] for word in chosen], np.intp)
+    first_numbers = np.array([vocabulary.terms[word] for word in chosen], np.intp)
     final_numbers = np.zeros(len(counts), np.int32)
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
     kept = is_candidate[found.term]
@@ -199,9 +193,10 @@ def find_candidates(
     tokens = _Tokens(document, final_numbers[found.term[kept]], found.first[kept], found.n_words[kept])
     grouped = _grouped(tokens, grain(settings))
     training = counts[first_numbers] if training_texts is None else _count(training_texts, chosen, kinds)
+    never = LeftOut.of("stop_words", vocabulary.never_counted())
     return Candidates(
         terms=tuple(chosen),
-        written=numbers.written(chosen),
+        written=vocabulary.written(chosen),
         occurrence_document=grouped.document,
         occurrence_term=grouped.term,
         first_position=grouped.first_position,
@@ -210,7 +205,7 @@ def find_candidates(
         training=training.astype(np.int64),
         n_cut=int((found.sizes < everything.sizes).sum()),
         n_unseen=len(everything.term) - len(found.term),
-        left_out=tuple(one for one in (numbers.left_out(), _rare(numbers.terms, counts, settings)) if one.n_terms),
+        left_out=tuple(one for one in (never, _rare(vocabulary.terms, counts, settings)) if one.n_terms),
     )
 
 
@@ -288,11 +283,7 @@ def _grouped(tokens: _Tokens, grain: str) -> _Grouped:
     order = np.arange(len(tokens.document))
     starts = order
     if grain != "token":
-        # Sorted by (document, term) as one number, the tokens of a pair stand together: a group is an occurrence.
-        n_terms = int(tokens.term.max(initial=0)) + 1
-        pair = tokens.document.astype(np.int64) * n_terms + tokens.term
-        order = np.argsort(pair, kind="stable")  # tokens of a pair stay in their order
-        starts = np.flatnonzero(np.diff(pair[order], prepend=-1) != 0)
+        order, starts = _by_pair(tokens)
     n_words = tokens.n_words[order]
     before = np.concatenate([[0], np.cumsum(n_words, dtype=np.int64)])
     first = order[starts]
@@ -304,29 +295,19 @@ def _grouped(tokens: _Tokens, grain: str) -> _Grouped:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    """Term and place of every token in some documents; how many each document has."""
-
-    term: NDArray[np.int32]
-    first: NDArray[np.int32]
-    n_words: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-
-    @classmethod
-    def join(cls, parts: Sequence[_Found]) -> _Found:
-        """What was found in all parts, one after another."""
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
-
-    def within(self, words: NDArray[np.int64]) -> _Found:
-        """What of it stands, at least in part, from one word to another of its document: ``words`` (documents, 2)."""
-        # A row a token: the words of its document that the model reads.
-        begin, end = np.repeat(words, self.sizes, axis=0).T
-        is_there = (self.first + self.n_words > begin) & (self.first < end)
-        # How many tokens are there before each place; between the ends of a document, how many it keeps.
-        before = np.concatenate([[0], np.cumsum(is_there)])
-        sizes = np.diff(before[np.concatenate([[0], np.cumsum(self.sizes)])])
-        return _Found(self.term[is_there], self.first[is_there], self.n_words[is_there], sizes)
+def _by_pair(tokens: _Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The tokens in the order of (document, term), those of a pair in their own; and where in that each pair begins."""
+    n_terms = int(tokens.term.max(initial=0)) + 1
+    order = np.empty(len(tokens.document), np.int64)
+    is_first = np.empty(len(order), np.bool_)
+    # Tokens come document by document: sorted so many documents at a time, they stay in the processor's cache.
+    edges = np.searchsorted(tokens.document, np.arange(0, int(tokens.document.max(initial=0)) + 1, SORTED_AT_ONCE))
+    for start, end in pairwise([*edges.tolist(), len(order)]):
+        pair = tokens.document[start:end].astype(np.int64) * n_terms + tokens.term[start:end]
+        inside = np.argsort(pair, kind="stable")
+        order[start:end] = start + inside
+        is_first[start:end] = np.diff(pair[inside], prepend=-1) != 0
+    return order, np.flatnonzero(is_first)
 
 
 def _seen_words(texts: Sequence[str], seen: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -340,128 +321,11 @@ def _seen_words(texts: Sequence[str], seen: NDArray[np.int64]) -> NDArray[np.int
     return found
 
 
-def _batches(texts: Sequence[str], n_characters: int = CUT_AT_ONCE) -> Iterator[Sequence[str]]:
-    """The texts in turn, as many at a time as have so many characters together, or one that has more."""
-    reached = np.cumsum([len(text) for text in texts]) // n_characters
-    edges = [0, *(np.flatnonzero(np.diff(reached)) + 1).tolist(), len(texts)]
-    return (texts[start:end] for start, end in pairwise(edges))
-
-
-def _find_all(texts: Sequence[str], numbers: _TermNumbers, helpers: SharingBackend | None) -> _Found:
-    """The words of all texts; cut by helpers where that is worth the way."""
-    n_characters = sum(map(len, texts))
-    if helpers is None or n_characters < 2 * CUT_AT_ONCE * helpers.n_workers:
-        return _Found.join([_find(some, numbers) for some in _batches(texts)])
-    # As many parts for each helper, of like size.
-    n_parts = helpers.n_workers * max(1, round(n_characters / (helpers.n_workers * CUT_BY_A_HELPER)))
-    parts = _batches(texts, -(-n_characters // n_parts))
-    found = helpers.map(partial(_find_apart, numbers.kinds, numbers.never), list(parts))
-    return _Found.join([replace(part, term=numbers.merge(apart)[part.term]) for part, apart in found])
-
-
-def _find_apart(kinds: str, never: frozenset[str], texts: Sequence[str]) -> tuple[_Found, _Apart]:
-    """The words of some texts, with terms numbered by themselves, and what these numbers stand for."""
-    numbers = _TermNumbers(kinds, never)
-    found = _Found.join([_find(some, numbers) for some in _batches(texts)])
-    return found, numbers.apart()
-
-
-def document_frequencies(texts: Sequence[str], kinds: str) -> dict[str, int]:
-    """How many of some texts hold each term.
-
-    >>> sorted(document_frequencies(["so good, so", "Good!"], "words").items())
-    [('good', 2), ('so', 1)]
-    """
-    if not texts:
-        return {}
-    found, apart = _find_apart(kinds, frozenset(), texts)
-    holder = np.repeat(np.arange(len(texts)), found.sizes)
-    pairs = np.sort(holder * len(apart.terms) + found.term, kind="stable")
-    terms = pairs[np.diff(pairs, prepend=-1) > 0] % max(1, len(apart.terms))
-    return dict(zip(apart.terms, np.bincount(terms, minlength=len(apart.terms)).tolist()))
-
-
-def _find(texts: Sequence[str], numbers: _TermNumbers) -> _Found:
-    """The words of some texts that have a term and are no stop words."""
-    found = cut(texts, merged=numbers.kinds != PLAIN)
-    numbers.count(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist())
-    # A distinct word is looked up once; by its number each of its copies then has the term.
-    term_number = np.array(list(map(numbers.__getitem__, found.words)), np.int32)[found.numbers]
-    there = np.flatnonzero(term_number != NO_TERM)
-    ends = np.cumsum(found.sizes)
-    sizes = np.diff(np.searchsorted(there, ends), prepend=0)
-    first = found.first[there].astype(np.int32)
-    return _Found(term_number[there], first, found.n_words[there].astype(np.int32), sizes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Apart:
-    """The terms that some texts hold, in the order of their numbers there, the words that have them, and how often."""
-
-    terms: tuple[str, ...]
-    numbers: dict[str, int]
-    written: dict[str, int]
-
-
-class _TermNumbers(dict[str, int]):
-    """The number of the term of every word met so far, by the word as written; terms are numbered as they come."""
-
-    def __init__(self, kinds: str, never: frozenset[str]) -> None:
-        super().__init__()
-        self.kinds = kinds
-        self.never = never
-        self.terms: dict[str, int] = {}
-        self._key = keys_of(kinds)
-        self._written: Counter[str] = Counter()
-
-    def count(self, words: Sequence[str], n: Sequence[int]) -> None:
-        """Count how often words are written so."""
-        for word, times in zip(words, n):
-            self._written[word] += times
-
-    def apart(self) -> _Apart:
-        """What was met, as plain values that can travel."""
-        return _Apart(tuple(self.terms), dict(self), dict(self._written))
-
-    def merge(self, apart: _Apart) -> NDArray[np.int32]:
-        """Add what was met elsewhere; answers the number here of every term that is numbered there."""
-        here = [self.terms.setdefault(term, len(self.terms)) for term in apart.terms]
-        here.append(NO_TERM)  # where the number -1 points to
-        self.update((word, here[number]) for word, number in apart.numbers.items())
-        self._written.update(apart.written)
-        return np.array(here, np.int32)
-
-    def written(self, chosen: Sequence[str]) -> tuple[str, ...]:
-        """How some terms are written most often; of equally frequent ways, the first in the alphabet."""
-        wanted = {self.terms[key]: key for key in chosen}
-        best: dict[int, tuple[int, str]] = {}
-        for word, n in self._written.items():
-            number = self.get(word, NO_TERM)
-            if number in wanted:
-                best[number] = min(best.get(number, (0, word)), (-n, shown(word)))
-        return tuple(best[self.terms[key]][1] for key in chosen)
-
-    def left_out(self) -> LeftOut:
-        """The terms that are never candidates: those of a list of stop words that were met."""
-        counts: Counter[str] = Counter()
-        for word, n in self._written.items() if self.never else ():
-            found = self._key(word) if self.get(word) == NO_TERM else None
-            if found in self.never:
-                counts[str(found)] += n
-        return LeftOut.of("stop_words", counts)
-
-    def __missing__(self, word: str) -> int:
-        found = self._key(word)
-        is_out = found is None or found in self.never
-        self[word] = number = NO_TERM if is_out else self.terms.setdefault(str(found), len(self.terms))
-        return number
-
-
 def _count(texts: Sequence[str], chosen: Sequence[str], kinds: str) -> NDArray[np.int64]:
     """How often each chosen term occurs in some texts."""
     key = keys_of(kinds)
     counts: Counter[str | None] = Counter()
-    for some in _batches(texts):
+    for some in batches(texts, CUT_AT_ONCE):
         found = cut(some, merged=kinds != PLAIN)
         for word, n in zip(found.words, np.bincount(found.numbers, minlength=len(found.words)).tolist()):
             counts[key(word)] += n

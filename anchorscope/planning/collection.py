@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import answers_in_batches
 from anchorscope.errors import InputError, UnknownNameError
-from anchorscope.planning.candidates import NO_TERM, Candidates, find_candidates, priorities
+from anchorscope.planning.candidates import Candidates, find_candidates, priorities
 from anchorscope.planning.plan import Round, Skips
+from anchorscope.planning.vocabulary import NO_TERM
 from anchorscope.scoring.placebo import N_FEATURES, effect_of_any, features
 from anchorscope.scoring.surrogate import N_FOLDS, Surrogate, fit
 from anchorscope.scoring.tally import Tally
@@ -36,6 +37,16 @@ NOTABLE = 1 / 60
 
 COUNTED_AT_ONCE = 8192
 """Documents whose occurrences are counted at a time."""
+
+SURROGATE_DOCUMENTS = 20_000
+SURROGATE_DOCUMENTS_OF_MANY_LABELS = 4_000
+SURROGATE_ANSWERS = 400_000
+"""Documents, at most, to whose predictions a surrogate is fitted: there is a fit a label, so where labels are many they
+are fewer, as many as have so many answers together."""
+
+
+EXPECTED_AT_ONCE = 1 << 16
+"""Occurrences of which is said at a time what is expected of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,8 +131,12 @@ class Collection(Candidates):
         parts: Iterable[tuple[int, NDArray[np.int64]]],
         thresholds: Callable[[NDArray[np.int64]], NDArray[np.float64]],
         skips: Skips = (),
+        n_measured: NDArray[np.int64] | None = None,
     ) -> Round:
-        """A round that asks for some occurrences of each document, -1 being its empty anchor."""
+        """A round that asks for some occurrences of each document, -1 being its empty anchor.
+
+        ``n_measured`` (documents,) says how often each document is measured by now, where that may be more than never.
+        """
         listed = list(parts)
         asked = np.concatenate([np.empty(0, np.int64), *(occurrences for _, occurrences in listed)])
         positions = self.positions_of(asked)
@@ -136,6 +151,7 @@ class Collection(Candidates):
                 tuple(positions[start:end]),
                 tuple(needed[start:end]),
                 float(self.predictions.confidence[document]),
+                0 if n_measured is None else int(n_measured[document]),
             )
             for (document, _), start, end in zip(listed, ends, ends[1:])
         ]
@@ -257,8 +273,26 @@ def collect(
     )
 
 
+def sample_for_surrogate(priority: NDArray[np.uint64], n_labels: int) -> NDArray[np.intp]:
+    """The documents that the surrogate of so many labels is fitted to: the first by priority, in their own order.
+
+    >>> some = np.arange(30_000, dtype=np.uint64)
+    >>> [len(sample_for_surrogate(some, n_labels)) for n_labels in (2, 20, 50, 1000)]
+    [20000, 20000, 8000, 4000]
+    """
+    most = min(SURROGATE_DOCUMENTS, SURROGATE_ANSWERS // max(1, n_labels))
+    most = max(SURROGATE_DOCUMENTS_OF_MANY_LABELS, most)
+    # A priority is a hash, so these are a random sample, whatever the order of the documents.
+    return np.sort(np.argsort(priority)[:most])
+
+
 def fit_surrogate(
-    rows: NDArray[np.float64], sampled: NDArray[np.intp], candidates: Candidates, priority: NDArray[np.uint64]
+    rows: NDArray[np.float64],
+    sampled: NDArray[np.intp],
+    candidates: Candidates,
+    priority: NDArray[np.uint64],
+    *,
+    n_threads: int = 1,
 ) -> Surrogate:
     """What the answers about some documents say of every term; ``rows`` (sampled documents, labels) are these."""
     # The sampled documents are numbered anew; each pair of one of them and a term is there once.
@@ -268,7 +302,7 @@ def fit_surrogate(
     chosen = holder >= 0
     pair = distinct(holder[chosen] * len(candidates.terms) + candidates.occurrence_term[chosen])
     document, term = np.divmod(pair, len(candidates.terms))
-    return fit(document, term, rows, _folds(priority)[sampled], len(candidates.terms))
+    return fit(document, term, rows, _folds(priority)[sampled], len(candidates.terms), n_threads=n_threads)
 
 
 def _folds(priority: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -286,9 +320,19 @@ def _expected(
     holder = candidates.occurrence_document
     if surrogate is None:
         return np.zeros(len(holder))
-    fold = _folds(priority)[holder]
-    label = predictions.labels[holder]
-    return surrogate.expected(fold, label, candidates.occurrence_term, predictions.confidence[holder])
+    fold = _folds(priority)
+    found = np.empty(len(holder))
+    # Some at a time, which stay in the processor's cache.
+    for start in range(0, len(holder), EXPECTED_AT_ONCE):
+        some = slice(start, start + EXPECTED_AT_ONCE)
+        document = holder[some]
+        found[some] = surrogate.expected(
+            fold[document],
+            predictions.labels[document],
+            candidates.occurrence_term[some],
+            predictions.confidence[document],
+        )
+    return found
 
 
 def check_labels(labels: Sequence[str], settings: Settings) -> None:

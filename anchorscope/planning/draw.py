@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.errors import DocumentsError, InputError, UnknownNameError
-from anchorscope.planning.candidates import document_frequencies, find_candidates, is_longer, priorities
+from anchorscope.planning.candidates import find_candidates, is_longer, priorities
+from anchorscope.planning.tokens import document_frequencies
 from anchorscope.settings import Settings
 from anchorscope.text.blocks import Blocks
 from anchorscope.text.read import CLEANINGS, Documents

@@ -63,16 +63,26 @@ class Ledger:
         value = self._rule.values(tested.value, empty)
         noise = self._rule.noise(tested.variance, empty)
         repeat = self._rule.values(tested.repeat, empty)
-        self._count(self._strategy.count(Counted(occurrences[rows], anchor, value, noise, repeat)))
+        numbers = np.array([unit.number for unit in round_.units for _ in unit.positions], np.int64)
+        further = numbers[rows] > 0
+        counted = Counted(occurrences[rows], anchor, value, noise, repeat, further, tested.calls)
+        self._count(self._strategy.count(counted))
         skips = np.array(round_.skips, np.int64).reshape(-1, 3)
         self.tally = self.tally.skip(skips[:, 0], skips[:, 1], skips[:, 2])
 
     def _count(self, now: Counted) -> None:
         labels = self._collection.occurrence_label[now.occurrences].astype(np.int64)
         terms = self._collection.occurrence_term[now.occurrences].astype(np.int64)
-        self.tally = self.tally.observe(labels, terms, now.anchor, now.value)
-        np.maximum.at(self.greatest, labels, now.value)
+        new = ~now.further
+        self.tally = self.tally.observe(labels[new], terms[new], now.anchor[new], now.value[new])
         self._counted.append(now)
+        if now.further.any():
+            self.tally = self.tally.deepen(labels[now.further], terms[now.further], now.value[now.further])
+            self.greatest[:] = -np.inf
+            occurrences, values = self._means(np.ones(len(self._collection.occurrence_term), bool))
+            np.maximum.at(self.greatest, self._collection.occurrence_label[occurrences], values)
+        else:
+            np.maximum.at(self.greatest, labels, now.value)
 
     def examples(self, label: int, term: int, anchor: bool) -> list[tuple[int, int]]:
         """The first documents in which the term was found to be an anchor, or none, and the occurrence in each."""
@@ -80,7 +90,8 @@ class Ledger:
         found, n_read = self._examples.get((label, term, anchor), ({}, 0))
         while n_read < len(self._counted) and len(found) < EXAMPLES:
             part = self._counted[n_read]
-            wanted = (self._collection.occurrence_term[part.occurrences] == term) & (part.anchor == anchor)
+            of_term = self._collection.occurrence_term[part.occurrences] == term
+            wanted = of_term & (part.anchor == anchor) & ~part.further
             for occurrence in part.occurrences[wanted].tolist():
                 document = int(self._collection.occurrence_document[occurrence])
                 if self._collection.predictions.labels[document] == label and len(found) < EXAMPLES:
@@ -91,11 +102,20 @@ class Ledger:
 
     def values(self, label: int, term: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The documents of a label in which the term was tested, and what it did there, each (tests,)."""
+        c = self._collection
+        occurrences, values = self._means((c.occurrence_term == term) & (c.occurrence_label == label))
+        return c.occurrence_document[occurrences].astype(np.int64), values
+
+    def _means(self, wanted: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Those of the wanted occurrences that count, in the order in which they came to, and the value of each."""
         occurrences = np.concatenate([part.occurrences for part in self._counted] or [np.zeros(0, np.int64)])
         values = np.concatenate([part.value for part in self._counted] or [np.zeros(0)])
-        of_term = self._collection.occurrence_term[occurrences] == term
-        mine = of_term & (self._collection.occurrence_label[occurrences] == label)
-        return self._collection.occurrence_document[occurrences[mine]].astype(np.int64), values[mine]
+        rows = wanted[occurrences]
+        # What further measurements have changed is added to what was found first.
+        found, first, number = np.unique(occurrences[rows], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        summed = np.bincount(number, values[rows], minlength=len(found)).astype(np.float64)
+        return found[order], summed[order]
 
     def example_keys(self, label: int, term: int) -> tuple[str, ...]:
         """The keys of documents in which the term is an anchor, or was tested first where none are looked for."""

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from anchorscope.planning.collection import Collection
     from anchorscope.settings import Settings
 
+VALUE_DIGITS = 6
+"""Those of the unit in which the tally counts values."""
+
 EMPTY_ANCHOR = -1
 """The number of the empty anchor, which is no occurrence of a term."""
 
@@ -71,13 +74,38 @@ class Round:
 
 class Counted(NamedTuple):
     """Measurements as they count: number of the occurrence, whether it is an anchor, its value, the variance of the
-    value's noise, and the value of a second measurement (NaN where there is none)."""
+    value's noise, the value of a second measurement (NaN where there is none), whether they are further ones, of
+    occurrences that were measured before, and the calls that one measurement was read from."""
 
     occurrences: NDArray[np.int64]
     anchor: NDArray[np.bool_]
     value: NDArray[np.float64]
     noise: NDArray[np.float64]
     repeat: NDArray[np.float64]
+    further: NDArray[np.bool_]
+    calls: NDArray[np.int64]
+
+
+def added_up(
+    value: NDArray[np.float64], noise: NDArray[np.float64], repeat: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """How many measurements each row is (two, where a second one stands beside the first), and what their values and
+    variances add up to."""
+    n = 1.0 + np.isfinite(repeat)
+    return n, value + np.nan_to_num(repeat), n * noise
+
+
+def mean_of(
+    n: NDArray[np.float64], values: NDArray[np.float64], noise: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The mean of n measurements whose values and variances add up to these, and the variance of that mean.
+
+    Of several it is rounded to the unit in which the tally counts, so that differences of means add up to the last one.
+
+    >>> mean_of(np.array([1.0, 2.0]), np.array([0.5, 0.5]), np.array([0.04, 0.04]))
+    (array([0.5 , 0.25]), array([0.04, 0.01]))
+    """
+    return np.where(n > 1, np.round(values / n, VALUE_DIGITS), values), noise / n**2
 
 
 class Strategy(StrategyTraits, Protocol):
@@ -91,7 +119,10 @@ class Strategy(StrategyTraits, Protocol):
         ...
 
     def count(self, measured: Counted) -> Counted:
-        """Take what a round measured, as it counts; answer what counts now, be it of earlier rounds."""
+        """Take what a round measured, as it counts; answer what counts now, be it of earlier rounds.
+
+        Of what counted before and was measured further, the value that is answered is by how much it has changed.
+        """
         ...
 
     def counted(self, tally: Tally) -> Tally:

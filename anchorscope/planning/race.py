@@ -14,7 +14,8 @@ from, where the local score is graded. Which prefixes a round extends depends on
                            would be the best if each did somewhat better than expected, in proportion to the doubt
                            whether each is among the best; the others where a wrong guess would cost most
     a whole document       (banzhaf, anchor) one block of samples serves all its words: the documents that most of the
-                           words in doubt want
+                           words in doubt want. Where values are noisy, and that is known, further blocks for documents
+                           that are tested compete with new ones (``offers.py``), until the regret is what was asked for
 
 A race ends when every label is settled (``settling.py``); where everything is tested it equals the exhaustive scan
 exactly, if measuring has no noise; else its scores are drawn towards each other (``scoring/posterior.py``).
@@ -26,6 +27,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +35,14 @@ from numpy.typing import NDArray
 from anchorscope import registry
 from anchorscope.planning.collection import Collection
 from anchorscope.planning.inverted_index import InvertedIndex
-from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round
+from anchorscope.planning.offers import MOST_MEASURED, Doubts, calls_of
+from anchorscope.planning.plan import EMPTY_ANCHOR, VALUE_DIGITS, Counted, Round, added_up, mean_of
 from anchorscope.scoring import settling
 from anchorscope.scoring.aggregation import Aggregation, Standing
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.forecasts import (
     LEVEL,
+    QUANTILE,
     LabelForecast,
     expected_tally,
     forecast_standing,
@@ -100,12 +104,16 @@ class Race:
         self._n_tested_documents = np.zeros(len(collection.labels), np.int64)
         n_occurrences = len(collection.occurrence_term)
         # A row an occurrence, be it asked for or not: a measurement ahead of its prefix waits here until it is passed.
+        # Values and variances are those of all its measurements added up, ``_n_measured`` of them in each document.
         self._asked = np.zeros(n_occurrences, bool)
         self._measured = np.zeros(n_occurrences, bool)
+        self._passed = np.zeros(n_occurrences, bool)
         self._anchor = np.zeros(n_occurrences, bool)
         self._value = np.zeros(n_occurrences)
         self._noise = np.zeros(n_occurrences)
-        self._repeat = np.full(n_occurrences, np.nan)
+        self._n_measured = np.zeros(len(collection.documents), np.int64)
+        self._measured_again = np.zeros(len(collection.documents), bool)
+        self._calls = np.zeros(len(collection.documents))  # of one measurement
         self._n_open = int(self._known.occurrences[collection.explained].sum())
         self._n_rounds = 0
         self._changed: tuple[Numbers, Numbers] = (np.empty(0, np.int64), np.empty(0, np.int64))
@@ -113,37 +121,74 @@ class Race:
 
     def count(self, measured: Counted) -> Counted:
         """Take what a round measured; answer what counts now: prefixes may have grown over earlier ones too."""
-        occurrences = measured.occurrences
+        new, again = (measured.occurrences[kind] for kind in (~measured.further, measured.further))
+        again = again[self._passed[again]]
+        before, _ = self._means(again)
+        self._take(measured)
         # The first round is a random choice of words, or all words of random documents: it tells what any word does.
         if self._n_rounds == 0:
-            self._sums.placebo[:] = self._collection.placebo_of_all(occurrences, measured.value)
-        self._measured[occurrences] = True
-        self._anchor[occurrences] = measured.anchor
-        self._value[occurrences] = measured.value
-        self._noise[occurrences] = measured.noise
-        self._repeat[occurrences] = measured.repeat
-        self._n_open -= len(occurrences)
-        documents = distinct(self._collection.occurrence_document[occurrences])
-        self._n_tested_documents += np.bincount(self._label_of[documents], minlength=len(self._start))
-        labels = self._collection.occurrence_label[occurrences].astype(np.int64)
+            self._sums.placebo[:] = self._collection.placebo_of_all(new, self._means(new)[0])
         n_terms = len(self._collection.terms)
-        terms = self._collection.occurrence_term[occurrences]
+        labels = self._collection.occurrence_label[measured.occurrences].astype(np.int64)
+        terms = self._collection.occurrence_term[measured.occurrences]
         # The (label, term) pairs that were measured now: only their prefixes can have grown.
         self._changed = np.divmod(distinct(labels * n_terms + terms), n_terms)
+        # Sums of floats depend on their order: what has changed is added up anew from the first document on.
+        for label in np.unique(self._collection.occurrence_label[again]).tolist():
+            mine = again[self._collection.occurrence_label[again] == label]
+            self._recount(label, distinct(self._collection.occurrence_term[mine].astype(np.int64)))
         passed = [self._extend(label, self._changed[1][self._changed[0] == label]) for label in range(len(self._start))]
         self._n_rounds += 1
         self._forecasts = self._look()
-        now = np.concatenate(passed)
-        return Counted(now, self._anchor[now], self._value[now], self._noise[now], self._repeat[now])
+        return self._what_counts(np.concatenate(passed), again, before)
+
+    def _take(self, measured: Counted) -> None:
+        """Keep what was measured."""
+        occurrences = measured.occurrences
+        new = occurrences[~measured.further]
+        n, values, noise = added_up(measured.value, measured.noise, measured.repeat)
+        self._measured[new] = True
+        self._anchor[new] = measured.anchor[~measured.further]
+        self._value[occurrences] += values
+        self._noise[occurrences] += noise
+        documents = self._collection.occurrence_document[occurrences].astype(np.int64)
+        # Where a test serves one word, a document has many, each of them measured once.
+        here, first = np.unique(documents, return_index=True)
+        self._n_measured[here] = self._n_measured[here] + n[first].astype(np.int64) if self._serves_all else 1
+        self._measured_again[documents[measured.further]] = True
+        np.maximum.at(self._calls, documents, measured.calls)
+        self._n_open -= len(new)
+        tested = distinct(documents[~measured.further])
+        self._n_tested_documents += np.bincount(self._label_of[tested], minlength=len(self._start))
+        terms = self._collection.occurrence_term[occurrences].astype(np.int64)
+        noted = measured.value, measured.noise, measured.repeat
+        self._sums.compare(self._label_of[documents], documents, terms, *noted)
+
+    def _means(self, occurrences: Numbers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The mean of all measurements of some occurrences, and the variance of that mean."""
+        n = self._n_measured[self._collection.occurrence_document[occurrences]].astype(np.float64)
+        return mean_of(n, self._value[occurrences], self._noise[occurrences])
+
+    def _what_counts(self, passed: Numbers, again: Numbers, before: NDArray[np.float64]) -> Counted:
+        """Occurrences that count from now on, and what has changed about those that did before."""
+        now = np.concatenate([passed, again])
+        self._passed[passed] = True
+        value, noise = self._means(now)
+        value[len(passed) :] -= np.round(before, VALUE_DIGITS)
+        further = np.arange(len(now)) >= len(passed)
+        once = np.full(len(now), np.nan)
+        return Counted(now, self._anchor[now], value, noise, once, further, np.zeros(len(now), np.int64))
 
     def next_round(self, tally: Tally) -> Round | None:
         """Occurrences of the words whose place is open, or None when every list is settled."""
-        open_labels = [label for label in range(len(self._start)) if not self._is_settled(label)]
+        n_labels = len(self._start)
+        open_labels = [n for n in range(n_labels) if not self._is_settled(n) or self._may_measure_again(n)]
         tau = self._settings.tau
         parts = list(self._documents(open_labels) if self._serves_all else self._pairs(open_labels))
         if not parts:
             return None
-        return self._collection.round_of(parts, lambda occurrences: np.full(len(occurrences), tau))
+        n_measured = self._n_measured if self._serves_all else None
+        return self._collection.round_of(parts, lambda some: np.full(len(some), tau), n_measured=n_measured)
 
     def counted(self, tally: Tally) -> Tally:
         """The tally that scores are read from: what all documents are expected to give."""
@@ -159,7 +204,8 @@ class Race:
             for label in explained.tolist()
         ]
         found = forecast_standing(self._forecasts, explained, settled & ~spent, tally)
-        return replace(found, spent=spent)
+        again = np.bincount(self._label_of[self._measured_again], minlength=len(settled))
+        return replace(found, spent=spent, measured_again=again)
 
     def prefixes(self) -> list[tuple[int, int, int]]:
         """(label, term, documents counted) of the words that the last round may have moved: for the journal."""
@@ -198,18 +244,28 @@ class Race:
 
     def _extend(self, label: int, terms: Numbers) -> Numbers:
         """Move the prefixes of some words over every document that is tested by now; the occurrences that they pass."""
-        index = self._index[label]
-        # (terms,): where each prefix ends, and where it ends now that more is measured.
+        # In the flat arrays: where each prefix ends, and where it ends now that more is measured, (terms,).
         start = self._sums.counted[label, terms]
-        stop = index.reached(terms, start, self._measured)
-        passed, sizes = index.occurrences(terms, start, stop)
+        stop = self._index[label].reached(terms, start, self._measured)
+        return self._count_postings(label, terms, start, stop)
+
+    def _recount(self, label: int, terms: Numbers) -> None:
+        """Add up anew what the documents of the prefixes of some words brought."""
+        stop = self._sums.counted[label, terms]
+        self._sums.forget(label, terms)
+        self._count_postings(label, terms, np.zeros_like(stop), stop)
+
+    def _count_postings(self, label: int, terms: Numbers, start: Numbers, stop: Numbers) -> Numbers:
+        """Count the documents of some words, from one number to another each; the occurrences in them."""
+        occurrences, sizes = self._index[label].occurrences(terms, start, stop)
         # What a document brings to a word is the sum over the word's occurrences in it, one after another: a journal
         # that is read adds them up in this order, too.
         posting = np.repeat(np.arange(len(sizes)), sizes)
-        columns = (self._value, self._anchor.astype(np.float64), self._noise, self._repeat, self._collection.expected)
-        brought = [np.bincount(posting, column[passed], minlength=len(sizes)).astype(np.float64) for column in columns]
+        value, noise = self._means(occurrences)
+        columns = value, self._anchor[occurrences].astype(np.float64), noise, self._collection.expected[occurrences]
+        brought = [np.bincount(posting, column, minlength=len(sizes)).astype(np.float64) for column in columns]
         self._sums.count(label, np.repeat(terms, stop - start), *brought)
-        return passed
+        return occurrences
 
     # --- where a test serves one word: pairs of a word and a document ---
 
@@ -284,29 +340,97 @@ class Race:
     def _documents(self, labels: list[int]) -> Iterator[tuple[int, Numbers]]:
         """The next documents, each with all its candidates."""
         quota = max(1, self._settings.round_size // max(1, len(labels)))
-        chosen = [document for label in labels for document in self._next_documents(label, quota)]
+        # In turn: what a budget cuts off at the end is lost to all labels alike.
+        in_turn = zip_longest(*(self._next_documents(label, quota) for label in labels))
+        chosen = [document for of_each in in_turn for document in of_each if document is not None]
         self._visited[chosen] = True
         for document in chosen:
             here = self._collection.occurrences_of(document)
-            first = [EMPTY_ANCHOR] if self._settings.tests_empty_anchor else []
+            is_new = not self._n_measured[document]
+            first = [EMPTY_ANCHOR] if is_new and self._settings.tests_empty_anchor else []
             yield document, np.concatenate([np.array(first, np.int64), np.arange(here.start, here.stop)])
 
     def _next_documents(self, label: int, quota: int) -> list[int]:
-        """The next documents of one label, at most ``quota`` of them; those that several words want come first."""
-        # First the documents at the front of the order; then those that the words in doubt want, twice as many as
-        # needed, of which the most wanted are taken.
+        """The next documents of one label, at most ``quota`` of them."""
+        # First the documents at the front of the order: no word is in doubt more than others yet.
         waiting = self._start[label][~self._visited[self._start[label]]]
         if len(waiting):
             return waiting[:quota].tolist()
+        if self._may_measure_again(label):
+            return self._gaining_most(label, quota)
+        return self._most_wanted(label, quota)
+
+    def _most_wanted(self, label: int, quota: int) -> list[int]:
+        """The documents that most of the words in doubt want; none is measured twice."""
+        wanted = Counter(document for _, found in self._wishes(label, quota) for document in found)
+        return sorted(wanted, key=lambda document: (-wanted[document], document))[:quota]
+
+    def _wishes(self, label: int, quota: int) -> Iterator[tuple[int, list[int]]]:
+        """The next documents of each word that the regret hangs on: twice the quota in all, so that there is something
+        to choose from."""
         focus = self._focus(label, self._at_stake(label))
-        # Rounded up; twice the quota in all, so that there is something to choose from.
-        each = -(-2 * quota // len(focus))
-        wanted: dict[int, int] = {}
+        each = -(-2 * quota // max(1, len(focus)))  # rounded up
         for term in focus:
             prefix = int(self._sums.counted[label, term])
-            for document in self._index[label].next_documents(term, prefix, each, self._visited):
-                wanted[document] = wanted.get(document, 0) + 1
-        return sorted(wanted, key=lambda document: (-wanted[document], document))[:quota]
+            yield term, self._index[label].next_documents(term, prefix, each, self._visited)
+
+    def _may_measure_again(self, label: int) -> bool:
+        """Whether samples may be what the list lacks: where second measurements have shown how noisy values are."""
+        knows_noise = self._serves_all and bool(self._sums.repeats.any())
+        # Measuring comes to no end: a race that is to leave no regret at all tests everything once.
+        lacks = 0 < self._settings.regret <= self._forecasts[label].forecast.regret
+        return knows_noise and lacks and bool(self._collection.explained[label])
+
+    def _gaining_most(self, label: int, quota: int) -> list[int]:
+        """The documents that gain most for a call, be they new or measured before."""
+        gain = self._gain_of_new(label, quota)
+        again = self._gain_of_further(label)
+        gain |= {document: float(again[document]) for document in np.flatnonzero(again).tolist()}
+        calls = calls_of(self._calls, np.diff(self._collection.first_occurrence))
+        return sorted(gain, key=lambda document: (-gain[document] / calls[document], document))[:quota]
+
+    def _doubts(self, label: int, words: NDArray[np.intp]) -> Doubts:
+        """What is in doubt about some words."""
+        at_stake = self._at_stake(label)
+        doubt = self._doubt(label)[words]
+        width = at_stake[words] / np.maximum(doubt, LEAST_DOUBT)
+        return Doubts(
+            words=words,
+            documents=self._known.documents[label, words],
+            tested=self._sums.counted[label, words],
+            worth=np.divide(doubt, width, out=np.zeros(len(words)), where=width > 0),
+            variance=(width / (2 * QUANTILE)) ** 2,
+            noise=self._noise_of(label, words),
+        )
+
+    def _noise_of(self, label: int, words: Numbers) -> NDArray[np.float64]:
+        """The variance of the total of each word by measuring."""
+        sums = self._sums
+        share = self._known.documents[label, words] / np.maximum(sums.counted[label, words], 1)
+        return share**2 * sums.noise[label, words] * sums.noise_factor(label)
+
+    def _gain_of_new(self, label: int, quota: int) -> dict[int, float]:
+        """What the next documents of the words in doubt gain."""
+        wishes = dict(self._wishes(label, quota))
+        worth = self._doubts(label, np.array([*wishes], np.intp)).of_document.tolist()
+        gain: Counter[int] = Counter()
+        for term, gained in zip(wishes, worth):
+            gain.update(dict.fromkeys(wishes[term], gained))
+        return dict(gain)
+
+    def _gain_of_further(self, label: int) -> NDArray[np.float64]:
+        """What one more measurement of each document gains, (documents,)."""
+        # The words that the regret hangs on, tested wherever they stand or not.
+        words = ranking(self._at_stake(label), self._known.documents[label], FOCUS * self._settings.top_k)
+        doubts = self._doubts(label, words)
+        occurrences, sizes = self._index[label].occurrences(doubts.words, np.zeros_like(doubts.tested), doubts.tested)
+        worth = np.repeat(np.repeat(doubts.of_noise, doubts.tested), sizes)
+        document = self._collection.occurrence_document[occurrences]
+        m = self._n_measured[document]
+        # The variance of the mean of m measurements, less that of m + 1.
+        taken = self._noise[occurrences] / m * self._sums.noise_factor(label) / (m * (m + 1))
+        gain = np.bincount(document, worth * taken, minlength=len(self._n_measured))
+        return np.where(self._n_measured < MOST_MEASURED, gain, 0.0)
 
     # --- the words that are to be tested on ---
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.planning.collection import Collection
-from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round
+from anchorscope.planning.plan import EMPTY_ANCHOR, Counted, Round, added_up, mean_of
 from anchorscope.sampling.draws import uniforms
 from anchorscope.scoring import bounds
 from anchorscope.scoring.aggregation import Standing
@@ -57,14 +57,15 @@ class Scan:
 
     def count(self, measured: Counted) -> Counted:
         """Take what a round measured; all of it counts now."""
+        value, noise = mean_of(*added_up(measured.value, measured.noise, measured.repeat))
         if self._aggregation.is_graded:
             if self._n_rounds == 0:
-                self._sums.placebo[:] = self._collection.placebo_of_all(measured.occurrences, measured.value)
-            self._add_up(measured)
+                self._sums.placebo[:] = self._collection.placebo_of_all(measured.occurrences, value)
+            self._add_up(measured, value, noise)
         self._n_rounds += 1
-        return measured
+        return measured._replace(value=value)
 
-    def _add_up(self, measured: Counted) -> None:
+    def _add_up(self, measured: Counted, value: NDArray[np.float64], noise: NDArray[np.float64]) -> None:
         """What each document brought to each of its terms: the sum over the term's occurrences in it."""
         collection = self._collection
         n_terms = len(collection.terms)
@@ -74,12 +75,18 @@ class Scan:
         pair, number = np.unique(place, return_inverse=True)
         brought = [
             np.bincount(number, column, minlength=len(pair)).astype(np.float64)
-            for column in (measured.value, measured.anchor, measured.noise, measured.repeat, np.zeros(len(number)))
+            for column in (value, measured.anchor, noise, np.zeros(len(number)))
         ]
         labels = collection.predictions.labels[pair // n_terms]
         for label in np.unique(labels).tolist():
             mine = labels == label
             self._sums.count(label, pair[mine] % n_terms, *(column[mine] for column in brought))
+        self._sums.compare(
+            collection.predictions.labels[document],
+            document,
+            collection.terms_of(measured.occurrences),
+            *(measured.value, measured.noise, measured.repeat),
+        )
 
     def counted(self, tally: Tally) -> Tally:
         """The tally that scores are read from."""

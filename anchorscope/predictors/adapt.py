@@ -11,6 +11,7 @@ from anchorscope.asking.answers import brief
 from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, listed
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import chosen_labels, given_names
+from anchorscope.predictors.no_models import refuse_other_kinds
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.scikit import ScikitPredictor
 from anchorscope.types import Predictor
@@ -53,6 +54,7 @@ def _adapter(model: Any, options: ModelOptions, name: str | None, fingerprint: s
         return ScikitPredictor(
             model, labels, name=name, fingerprint=fingerprint, text_column=options.text_column, head=head
         )
+    refuse_other_kinds(model)
     if callable(model):
         return FunctionPredictor(
             model,
@@ -67,7 +69,8 @@ def _adapter(model: Any, options: ModelOptions, name: str | None, fingerprint: s
         )
     raise InputError(
         f"{name or type(model).__name__} is no model that can be asked about texts; expected a fitted classifier with "
-        "predict_proba, or with predict and classes_, a Hugging Face text-classification pipeline, or a function."
+        "predict_proba, or with predict and classes_, a Hugging Face text-classification pipeline, or a function from "
+        "texts to rows of probabilities (docs/recipes.md)."
     )
 
 

@@ -17,12 +17,13 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.predictors.padding import of_equal_length
+from anchorscope.predictors.padding import of_equal_length, of_like_length
 from anchorscope.text.cut import ranges
 from anchorscope.text.pairs import SEPARATOR, is_pair, sides
 from anchorscope.types import Spelled
@@ -78,15 +79,17 @@ def unpadded_batches(encode: Usual | Direct, texts: Sequence[str], size: int) ->
         yield batch, {name: torch.cat([inputs[name] for inputs in some]) for name in some[0]}
 
 
-def batches(encode: Usual | Direct, texts: Sequence[str], size: int) -> Iterator[Batch]:
-    """Texts of like length together, so that there is little padding."""
-    if isinstance(texts, Spelled) and isinstance(encode, Direct) and encode.spells and SEPARATOR not in texts.stretches:
-        yield from encode.batches(texts, size)
+def batches(encode: Usual | Direct, texts: Sequence[str], size: int, overhead: float | None = None) -> Iterator[Batch]:
+    """Texts of like length together, so that there is little padding.
+
+    With an ``overhead``, what a batch costs beside its pieces, batches are smaller where that saves more padding
+    (``padding.py``); it is known where all texts are cut before the first batch.
+    """
+    if isinstance(encode, Direct) and encode.puts_together(texts, overhead):
+        yield from encode.batches(texts, size, overhead)
         return
     written = list(texts)
-    by_length = np.argsort([len(text) for text in written], kind="stable")
-    for start in range(0, len(written), size):
-        batch = by_length[start : start + size]
+    for batch in of_like_length([len(text) for text in written], size):
         yield batch, encode([well_formed(written[number]) for number in batch])
 
 
@@ -129,16 +132,26 @@ class Direct:
         """The inputs of one batch; pairs of texts are left to the tokenizer itself."""
         if any(map(is_pair, texts)):
             return self._usual(texts)
-        pieces = self._put_together(_spelled(texts)) if self._by_stretch else self._asked(texts)
-        return self._padded(pieces, np.arange(len(texts)))
+        return self._padded(self._of_written(texts), np.arange(len(texts)))
 
-    def batches(self, texts: Spelled, size: int) -> Iterator[Batch]:
-        """Texts of like length together, for a tokenizer that ``spells``."""
-        pieces = self._put_together(texts)
-        by_length = np.argsort(pieces.lengths, kind="stable")
-        for start in range(0, len(texts), size):
-            batch = by_length[start : start + size]
+    def puts_together(self, texts: Sequence[str], overhead: float | None) -> bool:
+        """Whether all texts are cut at once: spelled ones, or where it saves padding; pairs never are."""
+        if isinstance(texts, Spelled):
+            return self.spells and SEPARATOR not in texts.stretches
+        return overhead is not None and not any(map(is_pair, texts))
+
+    def batches(self, texts: Sequence[str], size: int, overhead: float | None) -> Iterator[Batch]:
+        """Texts of like length together."""
+        if isinstance(texts, Spelled):
+            pieces = self._put_together(texts)
+        else:
+            pieces = self._of_written([well_formed(text) for text in texts])
+        lengths = np.minimum(pieces.lengths, self._limit or inf) + len(self._begin) + len(self._end)
+        for batch in of_like_length(lengths, size, overhead):
             yield batch, self._padded(pieces, batch)
+
+    def _of_written(self, texts: Sequence[str]) -> _Pieces:
+        return self._put_together(_spelled(texts)) if self._by_stretch else self._asked(texts)
 
     def _asked(self, texts: Sequence[str]) -> _Pieces:
         """The pieces of texts, cut by the engine."""

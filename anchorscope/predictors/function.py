@@ -153,7 +153,7 @@ class FunctionPredictor:
         return rows
 
     def _rows(self, texts: list[str]) -> Any:
-        answer = self.function(_read_by(self.function, texts))
+        answer = _plain(self.function(_read_by(self.function, texts)))
         failed = _failed(answer, texts)
         if failed:
             raise self._in_part(answer, texts, failed) from answer[failed[0]]
@@ -207,8 +207,8 @@ def _own_labels(probe: _Probe, learn_from: Sequence[str]) -> _Labels:
         raise InputError(str(error)) from error
     except Exception as error:
         raise ModelFileError(
-            f"The labels of {probe.name} are not known, and it fails when asked about some texts ({brief(error)}); "
-            f"make it answer, or {GIVE_LABELS}."
+            f"The labels of {probe.name} are not known, and it fails when asked about a list of two texts "
+            f"({brief(error)}); make it answer with a row for each, or {GIVE_LABELS}."
         ) from error
     names = labels_named(answer)
     return _Labels(names, probe.n_sent, () if names is None else first, answer)
@@ -287,7 +287,7 @@ class _Probe:
         self.n_sent += len(texts)
         seconds = min(self._retry.timeout or inf, self._end - monotonic())
         try:
-            return called_within(seconds, self._function, _read_by(self._function, texts), self.name)
+            return _plain(called_within(seconds, self._function, _read_by(self._function, texts), self.name))
         except TimeoutError:
             self._check_time()
             raise
@@ -304,6 +304,12 @@ class _Probe:
 def _read_by(function: Callable[[Any], Any], texts: Sequence[str]) -> list[Any]:
     """What a function gets: texts, or the two sides of each pair; one that asks a server writes them itself."""
     return list(texts) if getattr(function, "is_remote", False) else list(as_read(texts))
+
+
+def _plain(answer: Any) -> Any:
+    """An answer; of one column of a table, as pandas has them, its values."""
+    is_column = getattr(answer, "ndim", None) == 1 and callable(getattr(answer, "to_numpy", None))
+    return answer.to_numpy() if is_column else answer
 
 
 def _failed(answer: Any, texts: Sequence[str]) -> list[int]:

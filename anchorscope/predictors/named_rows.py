@@ -50,6 +50,12 @@ def _rows(answer: Any) -> Sequence[Any]:
 
 def _named(row: Any) -> Mapping[str, Any] | None:
     """The scores of a row by label, if it names its labels."""
+    best = row[0] if isinstance(row, list | tuple) and len(row) == 1 else row
+    if _is_scored(best) and isinstance(best["label"], str):
+        raise ModelError(
+            f"The model's row names its best label alone ({shortened(best['label'])}); answer the scores of all labels "
+            "(a Hugging Face pipeline does so with top_k=None), or nothing but the name of the best."
+        )
     if isinstance(row, Mapping) and all(isinstance(label, str) for label in row):
         return row
     if isinstance(row, list | tuple) and row and all(_is_scored(part) for part in row):

@@ -11,7 +11,8 @@ Rows that are no probabilities (logits) go through a softmax; which of the two i
 
 A model that was quantised dynamically scales its numbers by the largest in the batch, so the answer about a text
 depends on those beside it: by some hundredths. Such a file is found by its operators, and asked about one text at a
-time, so that an answer is the same in every batch; it is slower for it.
+time, so that an answer is the same in every batch; it is slower for it. A model whose answer depends on the padding
+beside a text (``padding.py``) is asked about texts of equal length together.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anchorscope.asking.answers import TOLERANCE, answered, batches, brief, shortened
+from anchorscope.asking.answers import TOLERANCE, answered, brief, shortened
 from anchorscope.asking.optional import needed
 from anchorscope.asking.tokenizer_file import check_growth
 from anchorscope.errors import LONGEST_LISTED, ModelError, ModelFileError, RunFolderError, clipped, listed
@@ -38,15 +39,20 @@ from anchorscope.predictors.encoding import well_formed
 from anchorscope.predictors.heads import chosen_head
 from anchorscope.predictors.labels import chosen_labels
 from anchorscope.predictors.onnx_functions import check_functions
+from anchorscope.predictors.onnx_inputs import INPUTS, Shape, inputs_of
 from anchorscope.predictors.onnx_weights import names_other_files
 from anchorscope.predictors.options import ModelOptions
-from anchorscope.text.pairs import as_read
+from anchorscope.predictors.padding import of_equal_length, of_like_length, sees_padding
+from anchorscope.text.pairs import as_read, is_pair
 
 log = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 
 BATCH = 32
+BATCH_OVERHEAD = 32
+"""Texts in a batch at most, and the pieces that could be read in the time that a batch takes beside its own."""
+
 LONGEST = 512
 """Tokens at which a text is cut, where no file says where."""
 
@@ -58,7 +64,6 @@ MOST_POSITIONS = 10**9
 
 TOKENIZER = "tokenizer.json"
 CONFIG = "config.json"
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 SILENT = 4
 """The severity of log messages from which on onnxruntime writes them to the screen: fatal ones, after which it ends."""
@@ -70,6 +75,9 @@ NUMBER = re.compile("[0-9]{1,9}")
 
 MULTI_LABEL = "multi_label_classification"
 """What config.json says of a model whose labels are each a question of its own."""
+
+FLOAT_STEPS = {"tensor(float16)": 2.0**-10, "tensor(float)": 2.0**-23, "tensor(double)": 2.0**-52}
+"""The smallest step of the numbers of an output, by what onnxruntime calls its type."""
 
 
 def from_onnx(path: str, options: ModelOptions) -> OnnxPredictor:
@@ -97,8 +105,9 @@ class OnnxPredictor:
         self._head = chosen_head(self._names, head, self.name) if head is not None or self._is_multi_label else None
         self.labels = self._head.labels if self._head else self._names
         self.fingerprint = sha256("\n".join(self._digests.values()).encode()).hexdigest()
-        self._longest = _longest(config, self.name)
-        self._batch = BATCH
+        self._shape = Shape.of(next((put.shape for put in self._session.get_inputs()), ()))
+        self._longest = min(_longest(config, self.name), self._shape.n_pieces or LARGEST)
+        self._batch = self._shape.n_texts or BATCH
         self._are_probabilities: bool | None = None
         if DYNAMIC in model:
             self._batch = 1
@@ -106,7 +115,8 @@ class OnnxPredictor:
                 "%s is quantised dynamically, so its answers depend on the batch: it is asked about text by text.",
                 self.name,
             )
-        _ = self._session, self._tokenizer  # what cannot be read is found here
+        _ = self._tokenizer  # what cannot be read is found here
+        self._sees_padding = self._batch > 1 and self._finds_padding()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_session", "_tokenizer")}
@@ -116,30 +126,55 @@ class OnnxPredictor:
         return answered(self._rows, texts, self.labels)
 
     def _rows(self, texts: list[str]) -> Floats:
-        encoded = self._tokenizer.encode_batch(as_read([well_formed(text) for text in texts]))
+        encoded = self._encoded(texts)
+        lengths = np.array([len(one.ids) for one in encoded])
         rows = np.empty((len(texts), len(self._names)))
-        by_length = sorted(range(len(texts)), key=lambda number: len(encoded[number].ids))
-        for some in batches(by_length, self._batch):
-            found = self._answered([encoded[number] for number in some])
-            if found.shape != (len(some), len(self._names)):
-                raise ModelError(
-                    f"{self.name} answered an array of shape {found.shape} for {len(some)} texts; "
-                    f"expected {(len(some), len(self._names))} for the labels {listed(self._names)}."
-                )
-            rows[list(some)] = found
+        together = (
+            of_equal_length(lengths, self._batch)
+            if self._sees_padding
+            else of_like_length(lengths, self._batch, BATCH_OVERHEAD)
+        )
+        for some in together:
+            rows[some] = self._answered([encoded[number] for number in some])
         found = self._as_sigmoids(rows) if self._is_multi_label else self._as_probabilities(rows)
         return found if self._head is None else self._head.rows(found, texts)
 
+    def visible(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Where what the model reads of each text begins and ends, in characters, (texts, 2)."""
+        found = np.array([(0, len(text)) for text in texts], np.int64).reshape(-1, 2)
+        for number, one in enumerate(self._encoded(texts)):
+            if one.overflowing and not is_pair(texts[number]):  # of a pair both sides are cut, which leaves no stretch
+                found[number, 1] = max((end for _, end in one.offsets), default=0)
+        return found
+
+    def _encoded(self, texts: Sequence[str]) -> list[Any]:
+        encoded: list[Any] = self._tokenizer.encode_batch(as_read([well_formed(text) for text in texts]))
+        return encoded
+
     def _answered(self, encoded: Sequence[Any]) -> Floats:
-        """The first output for some texts, padded to the longest of them."""
-        width = max(1, *(len(one.ids) for one in encoded))
-        columns = {
-            "input_ids": [one.ids + [0] * (width - len(one.ids)) for one in encoded],
-            "attention_mask": [one.attention_mask + [0] * (width - len(one.ids)) for one in encoded],
-            "token_type_ids": [one.type_ids + [0] * (width - len(one.ids)) for one in encoded],
-        }
-        wanted = {put.name: np.array(columns[put.name], np.int64) for put in self._session.get_inputs()}
-        return np.asarray(self._session.run(None, wanted)[0], np.float64)
+        """The first output for some texts, (texts, labels)."""
+        inputs = inputs_of(encoded, [put.name for put in self._session.get_inputs()], self._shape)
+        found = np.asarray(self._session.run(None, inputs)[0], np.float64)
+        expected = (self._shape.n_texts or len(encoded), len(self._names))
+        if found.shape != expected:
+            raise ModelError(
+                f"{self.name} answered an array of shape {found.shape} for {expected[0]} texts; "
+                f"expected {expected} for the labels {listed(self._names)}."
+            )
+        return found[: len(encoded)]
+
+    def _finds_padding(self) -> bool:
+        """Whether the model answers about a text otherwise beside a longer one than alone."""
+        rounding = FLOAT_STEPS[self._session.get_outputs()[0].type]
+        try:
+            return sees_padding(lambda texts: self._answered(self._encoded(texts)), rounding)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelFileError(
+                f"{self.name} fails on a text of five words ({brief(error)}); wrap it in a function from texts to "
+                "probabilities and name that: module:function."
+            ) from error
 
     def _as_sigmoids(self, rows: Floats) -> Floats:
         """Each number by itself; those of an output that is not called logits are probabilities, if they can be."""
@@ -174,6 +209,12 @@ class OnnxPredictor:
             raise ModelFileError(
                 f"{self._file.name!r} wants the input {unknown[0]!r}, and tokenizers give {', '.join(INPUTS)}; wrap it "
                 "in a function from texts to probabilities and name that: module:function."
+            )
+        kind = next((put.type for put in session.get_outputs()), "nothing")
+        if kind not in FLOAT_STEPS:
+            raise ModelFileError(
+                f"{self._file.name!r} has {kind} as its first output; expected a row of logits or probabilities a "
+                "text: export it so that they come first."
             )
         return session
 

@@ -25,17 +25,17 @@ FEWEST_TERMS = 100
 class Kept:
     """A run, its counts, its local score, what it keeps of its documents, and the terms that its page holds.
 
-    ``rows`` is all that was measured, in the order of documents and terms. ``counts_prefixes`` tells
-    whether scores are estimates from a sample of the documents.
+    ``own`` is the aggregation of the run itself; ``rows`` is all that was measured, in the order of documents and
+    terms.
     """
 
     def __init__(self, run: RunReader) -> None:
         self.run = run
         self.settings = run.settings
         self.score: type[LocalScore] = registry.resolve("score", str(run.settings.score))
+        self.own = aggregation(run.settings.aggregation)
         self.explained = [i for i, name in enumerate(run.labels) if name in (self.settings.labels or run.labels)]
         self.standings = Standings(run, alpha=self.settings.alpha, k=self.settings.top_k)
-        self.counts_prefixes = run.counts_prefixes
         self.rounds = run.closed_rounds()
         self.moments = run.moments()
         self.tests_left = run.tests_left()
@@ -43,7 +43,6 @@ class Kept:
         self.samples = run.evidence()
         self.rows = run.measured()
         self.tally = self.standings.tally
-        self.counted = self.standings.counted
         self.chosen = self._chosen()
         self.place = {int(term): i for i, term in enumerate(self.chosen)}
         self._shown: dict[str, Shown] = {}
@@ -58,7 +57,7 @@ class Kept:
     @cached_property
     def interval_level(self) -> float:
         """That of the run's own aggregation."""
-        return self.standings.interval_level(aggregation(self.settings.aggregation))
+        return self.standings.interval_level(self.own)
 
     def shown(self, one: Aggregation) -> Shown:
         """What the explanation of every label is read from, under an aggregation."""
@@ -69,7 +68,7 @@ class Kept:
     @cached_property
     def explanations(self) -> dict[int, Explanation]:
         """The lists of the run's own aggregation, by the number of the label."""
-        own = self.shown(aggregation(self.settings.aggregation))
+        own = self.shown(self.own)
         k = self.settings.top_k
         return {label: explanation(own, self.run.labels[label], label, k) for label in self.explained}
 

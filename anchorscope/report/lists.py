@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from anchorscope.errors import plural
 from anchorscope.report.figures import percent
 from anchorscope.types import Explanation, Term
 
@@ -111,7 +112,7 @@ def standing(explanation: Explanation) -> list[str]:
     ['no document that was asked about']
     """
     n = explanation.documents
-    told = [f"{n:,} document{'' if n == 1 else 's'}" if n else NO_DOCUMENT]
+    told = [plural(n, "document") if n else NO_DOCUMENT]
     if explanation.asked < n:
         ends = explanation.documents_range
         within = f"{ends[0]:,}…{ends[1]:,}; " if ends else ""
@@ -124,6 +125,9 @@ def standing(explanation: Explanation) -> list[str]:
         told.append(f"regret {percent(max(0.0, explanation.regret), 1)}")
     if explanation.terms:
         told.append(how_settled(explanation))
+    if explanation.measured_again:
+        n_again = explanation.measured_again
+        told.append(f"{n_again:,} document{'' if n_again == 1 else 's'} measured again")
     return told
 
 

@@ -18,17 +18,18 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
     ``level`` is the probability of its intervals, 1 where they are bounds.
     """
     score: type[LocalScore] = registry.resolve("score", str(settings["score"]))
+    summed = aggregation(settings["aggregation"])
     is_estimate = strategy(settings["strategy"]).counts_prefixes
     return {
         "#": "the place by score among all terms of the label, drivers or not; against it, among these",
         **({"effect": score.help} if score.is_graded else {}),
-        "score": _score(settings),
+        "score": _score(settings, summed),
         "interval": (
             f"the score lies in it with a probability of {level:.0%}"
             if level < 1
             else "what the score can still become, whatever the missing tests say"
         ),
-        **({"driver": driver} if (driver := driver_help(aggregation(settings["aggregation"]))) else {}),
+        **({"driver": driver} if (driver := driver_help(summed)) else {}),
         **(
             {"member": f"the probability to be among the top {settings['top_k']} terms of the label"}
             if is_estimate
@@ -42,33 +43,22 @@ def explained_names(settings: Mapping[str, Any], level: float) -> dict[str, str]
             if is_estimate
             else "no test that is missing can change the list"
         ),
-        "limits": _limits(score, aggregation(settings["aggregation"])),
+        "limits": _limits(score, summed),
     }
-
-
-BLIND_SPOTS = {
-    "occlusion": (
-        "terms that say the same hide each other, as taking out one of them changes nothing; nor does it where the "
-        "model is sure anyway; "
-    ),
-    "banzhaf": "half of each text is replaced, so what whole texts do is not seen; ",
-    "anchor": "a verdict on one document is a test with an error rate; ",
-}
-"""What a local score does not see, before what is true of all of them."""
 
 
 def _limits(score: type[LocalScore], summed: Aggregation) -> str:
     """What to keep in mind before a list is believed, and where more of it stands."""
     rare = "a rare term has a small score however strong it is; " if summed.is_graded else ""
+    unseen = getattr(score, "blind_spot", "")
     return (
-        f"{BLIND_SPOTS.get(score.name, '')}{rare}what a term does to this model need not be a cause in the world; more "
-        "in Anchorscope's docs/limits.md"
+        f"{unseen}{'; ' if unseen else ''}{rare}what a term does to this model need not be a cause in the world; "
+        "more in Anchorscope's docs/limits.md"
     )
 
 
-def _score(settings: Mapping[str, Any]) -> str:
+def _score(settings: Mapping[str, Any], summed: Aggregation) -> str:
     """The formula, and where its numbers come from."""
-    summed = aggregation(settings["aggregation"])
     told = summed.help + (" (a value: its effect in a document)" if summed.is_graded else "")
     chosen = strategy(settings["strategy"])
     if not chosen.counts_prefixes:

@@ -17,12 +17,14 @@ from importlib import import_module
 from math import isfinite
 from typing import Any
 
+from anchorscope import registry
 from anchorscope.errors import InputError, MissingPackageError
 from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report.figures import figure, fixed, percent, signed
 from anchorscope.report.lists import NOTHING_HIDDEN, Listed, Row, listed, parts, standing
 from anchorscope.report.local import DEVIATIONS, is_told_apart, strongest
-from anchorscope.report.table import BY_SCORE, not_tested, safe
+from anchorscope.report.table import BY_SCORE, safe
+from anchorscope.result import not_tested
 from anchorscope.settings import score_is_graded
 from anchorscope.text.words import function_words
 from anchorscope.types import Explanation, Placed, Snapshot, Term
@@ -97,6 +99,8 @@ def _legend(terms: Sequence[Term], level: float | None) -> str:
         told.append("Whiskers: what the score can still become." if level == 1 else f"Whiskers: {intervals}.")
     if any(term.membership is not None for term in terms):
         told.append("Member: the probability of being among the top terms.")
+    if any(term.score < 0 for term in terms):
+        told.append("Bars from the right: lowers the label.")
     return f'<div style="{_QUIET}">{" ".join(told)}</div>' if told else ""
 
 
@@ -148,13 +152,20 @@ def _document_legend(explanation: LocalExplanation) -> str:
     if not score_is_graded(explanation.score):
         return f'<div style="{_QUIET}">Shaded: anchors. With one kept and others replaced, the prediction stays.</div>'
     label = _text(explanation.label)
+    meaning = registry.resolve("score", explanation.score).help
+    full = (
+        f"; the fullest here is {fixed(strongest(explanation), 3)}"
+        if any(map(is_told_apart, explanation.words))
+        else ""
+    )
+    told = f"A shade is an effect: {escape(meaning)}{full}."
     hatched = any(_effect_style(word, 1.0)[0] == _HATCHED for word in explanation.words)
     swatches = (
         f'<span style="background:rgba({_FOR},.5);box-shadow:inset 0 -2px rgba({_FOR},.8)">for {label}</span> '
         f'<span style="background:rgba({_AGAINST},.5);box-shadow:inset 0 2px rgba({_AGAINST},.8)">against it</span> '
         + (f'<span style="{_HATCHED}">not told apart from 0</span>' if hatched else "")
     )
-    return f'<div style="font-size:90%">{swatches}</div>'
+    return f'<div style="font-size:90%">{swatches}</div><div style="{_QUIET}">{told}</div>'
 
 
 def watch(snapshots: Iterable[Snapshot]) -> Snapshot:

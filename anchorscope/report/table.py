@@ -31,7 +31,7 @@ from anchorscope.asking.printed import safe as safe
 from anchorscope.report.figures import DIGITS, figure, percent
 from anchorscope.report.lists import NOTHING_HIDDEN, Row, full_bars, listed, parts, standing
 from anchorscope.report.names import explained_names
-from anchorscope.result import Result
+from anchorscope.result import Result, not_tested
 from anchorscope.types import Explanation, Term
 
 WIDTH = 80
@@ -74,37 +74,6 @@ def result_table(result: Result, width: int = WIDTH, *, hide: Collection[str] = 
     table = explanations_table(result.explanations, width, hide=hide)
     lines = [line for told in not_tested(result.documents) for line in _sentence(told, width, indent="")]
     return Text("\n").join([table, Text(), *lines]) if lines else table
-
-
-def not_tested(documents: Mapping[str, Any]) -> list[str]:
-    """What of the documents is not tested: what the model does not read, and what filters of candidates leave out.
-
-    >>> not_tested({"left_out": {"stop_words": {"terms": 3, "most": ["the", "he", "she"]}}})
-    ['--stop-words left out 3 terms, which are not tested: the, he, she.']
-    """
-    told = [unseen_sentence(documents)]
-    for setting, found in documents.get("left_out", {}).items():
-        n = found["terms"]
-        those = f"{plural(n, 'term')}, which {'is' if n == 1 else 'are'} not tested"
-        named = ", ".join(found["most"]) + (" …" if n > len(found["most"]) else ".")
-        told.append(f"--{setting.replace('_', '-')} left out {those}: {named}")
-    return [sentence for sentence in told if sentence]
-
-
-def unseen_sentence(documents: Mapping[str, Any]) -> str | None:
-    """How much of the documents a model does not read, if it says so of any.
-
-    >>> unseen_sentence({"usable": 5, "unseen": {"documents": 2, "words": 1}})
-    'The model reads only a part of 2 documents: 1 word beyond that was never seen by it, nor tested.'
-    """
-    unseen = documents.get("unseen")
-    if not unseen:
-        return None
-    return (
-        f"The model reads only a part of {plural(unseen['documents'], 'document')}: "
-        f"{plural(unseen['words'], 'word')} beyond that {'was' if unseen['words'] == 1 else 'were'} never seen by it, "
-        "nor tested."
-    )
 
 
 def explanations_table(
@@ -232,15 +201,6 @@ def side_by_side(blocks: Sequence[Sequence[Text]], across: int, width: int) -> l
             line.rstrip()
             lines.append(line)
     return lines
-
-
-def plural(n: int, noun: str) -> str:
-    """A number and what it counts.
-
-    >>> plural(1, "document"), plural(4265, "document")
-    ('1 document', '4,265 documents')
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def bar(share: float, width: int) -> str:

@@ -23,6 +23,7 @@ from rich.text import Text
 
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.printed import printed_above
+from anchorscope.errors import plural
 from anchorscope.report.lists import full_bars
 from anchorscope.report.table import (
     WIDEST_BLOCK,
@@ -31,7 +32,6 @@ from anchorscope.report.table import (
     block,
     colours,
     columns,
-    plural,
     safe,
     side_by_side,
 )

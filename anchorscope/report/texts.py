@@ -43,6 +43,7 @@ def documents(kept: Kept) -> list[dict[str, Any]]:
     texts = dict([*kept.texts.items()][: int((sizes <= TEXT_BUDGET).sum())])
     about = kept.run.documents(texts.keys())
     positions = _positions_of_terms(kept, texts)
+    tests_empty_anchor = kept.settings.tests_empty_anchor
     found = []
     for number, text in texts.items():
         shown = text[:LONGEST_TEXT]
@@ -57,9 +58,7 @@ def documents(kept: Kept) -> list[dict[str, Any]]:
                 "confidence": confidence,
                 "text": shown,
                 "cut": len(text) > len(shown),
-                "robust": bool(rows["anchor"][rows["term"] < 0].any())
-                if kept.run.settings.tests_empty_anchor
-                else None,
+                "robust": bool(rows["anchor"][rows["term"] < 0].any()) if tests_empty_anchor else None,
                 "n_testable": _n_testable(kept, positions[number]),
                 "words": _marks(kept, rows, positions[number], text, len(shown)),
             }

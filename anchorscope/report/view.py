@@ -33,9 +33,8 @@ from anchorscope.journal.database import reading
 from anchorscope.journal.reader import RunReader
 from anchorscope.report.kept import Kept
 from anchorscope.report.names import driver_help, explained_names
-from anchorscope.report.table import not_tested
 from anchorscope.report.texts import cards, documents
-from anchorscope.result import Result
+from anchorscope.result import Result, not_tested
 from anchorscope.scoring.aggregation import Aggregation
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import VALUE_UNIT
@@ -56,7 +55,7 @@ HISTORY = 300
 COUNTS = ("anchors", "non_anchors", "skipped", "occurrences", "documents")
 """What the page shows of the tally."""
 
-STANDING = ("documents", "documents_range", "asked", "drawn", "robust", "robust_of", "note", "spent")
+STANDING = ("documents", "documents_range", "asked", "drawn", "robust", "robust_of", "note", "spent", "measured_again")
 """What the page says of a label besides how sure its list is."""
 
 
@@ -236,7 +235,7 @@ def _terms(kept: Kept) -> dict[str, Any]:
     ``written`` is how a term is written, where that is not the term itself.
     """
     chosen = kept.chosen
-    tally = kept.tally if counts_anchors(kept.score) else kept.tally.without_verdicts()
+    tally = kept.tally if kept.run.counts_anchors else kept.tally.without_verdicts()
     scores = {one.name: kept.standings.scores(one)[:, chosen] for one in kept.aggregations}
     columns = [
         {
@@ -308,7 +307,7 @@ def _standing(kept: Kept, one: Aggregation, label: int) -> dict[str, Any] | None
     known = [*on_page, *(row for row in against if row[0] not in seen)]
     is_driver, _ = drivers(shown, label)
     # What a race expects is no aggregation's bound: one that cannot be raced has no interval there.
-    is_sure = one.can_race or not kept.counts_prefixes
+    is_sure = one.can_race or not kept.run.counts_prefixes
     return {
         "terms": [place for place, _ in known],
         "low": _short([term.interval[0] if is_sure else -math.inf for _, term in known]),

@@ -113,7 +113,8 @@ class Standing:
 
     ``driver`` and ``against`` (labels, terms) say, where values are graded, which terms are told apart from what any
     word does for a label, and which do something against it. ``spent`` (labels,) says where everything is tested, and
-    more regret is left than was asked for; what is spent is not settled.
+    more regret is left than was asked for; what is spent is not settled. ``measured_again`` (labels,) counts the
+    documents that were measured further, because noise was what the list lacked.
     """
 
     low: NDArray[np.float64]
@@ -124,3 +125,4 @@ class Standing:
     driver: NDArray[np.bool_] | None = None
     against: NDArray[np.bool_] | None = None
     spent: NDArray[np.bool_] | None = None
+    measured_again: NDArray[np.int64] | None = None

@@ -78,12 +78,11 @@ class RunningSums:
         value: Floats,
         anchors: Floats,
         noise: Floats,
-        repeat: Floats,
         expected: Floats,
     ) -> None:
         """Count documents of some terms, one a row: what each brought, and what was expected of it.
 
-        ``noise`` is the variance of measuring, as a row tells it; ``repeat`` what a second measurement brought.
+        ``noise`` is the variance of measuring, as a row tells it.
 
         Rows of one term are added in their order, so that a sum of floats does not depend on how they were batched.
         """
@@ -101,13 +100,33 @@ class RunningSums:
             (self.anchors_squared, anchors**2),
         ):
             np.add.at(column[label], terms, brought)
-        # Half the squared difference of two measurements has their variance as its mean: what the told ones are held
-        # against.
+
+    def compare(
+        self,
+        label: NDArray[np.int64],
+        document: NDArray[np.int64],
+        term: NDArray[np.int64],
+        value: Floats,
+        noise: Floats,
+        repeat: Floats,
+    ) -> None:
+        """Hold the variances that first measurements tell against what second ones show; an occurrence a row, with NaN
+        for a ``repeat`` where there is none."""
         twice = np.isfinite(repeat)
-        shown = 0.5 * np.square(value - repeat)[twice]
-        self.repeats[label] += [
-            np.rint(column / REPEAT_UNIT).astype(np.int64).sum() for column in (shown, noise[twice])
-        ]
+        # What a document brings to a term is the sum over the term's occurrences in it.
+        place = document[twice] * self.documents.shape[1] + term[twice]
+        pair, first, number = np.unique(place, return_index=True, return_inverse=True)
+        once, told, again = (np.bincount(number, column[twice], len(pair)) for column in (value, noise, repeat))
+        # Half the squared difference of two measurements has their variance as its mean.
+        shown = 0.5 * np.square(once - again)
+        for column, variances in enumerate((shown, told)):
+            units = np.rint(variances / REPEAT_UNIT).astype(np.int64)
+            np.add.at(self.repeats[:, column], label[twice][first], units)
+
+    def forget(self, label: int, terms: NDArray[np.int64]) -> None:
+        """Take all documents of some terms back, to count them anew."""
+        for column in (self.counted, *(getattr(self, field.name) for field in fields(self)[4:-2])):
+            column[label, terms] = 0
 
     def of_label(self, label: int, additive: Additive) -> Sums:
         """What an additive form has to go by."""
@@ -132,7 +151,7 @@ class RunningSums:
             total=total - tested * placebo,
             squares=off,
             offset=b * self.expected_of_all[label] + documents * placebo,
-            noise=self.noise[label] * self._noise_factor(label),
+            noise=self.noise[label] * self.noise_factor(label),
             beyond=beyond,
             beyond_variance=beyond_variance,
             scale=self._scale(label, b),
@@ -152,7 +171,7 @@ class RunningSums:
         means = float(((n - 1) * (total / n) ** 2).sum())
         return min(NORMALITY, HEAVIER_TAILS * means / (means + 3 * scatter)) if means > 0 else NORMALITY
 
-    def _noise_factor(self, label: int) -> float:
+    def noise_factor(self, label: int) -> float:
         """What second measurements make of the variances that were told, for all rows of a label alike; half of what
         counts are the second measurements of all labels, as those of one can be few."""
         shown, told = (self.repeats[label] + self.repeats.sum(axis=0)).tolist()

@@ -27,6 +27,7 @@ predicts the other best; where none predicts anything, all weights are 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,11 +78,13 @@ class Surrogate:
         return probability - sigmoid(logit - self.weights[fold, label, term])
 
 
-def fit(document: Numbers, term: Numbers, rows: Floats, fold: Numbers, n_terms: int) -> Surrogate:
+def fit(
+    document: Numbers, term: Numbers, rows: Floats, fold: Numbers, n_terms: int, *, n_threads: int = 1
+) -> Surrogate:
     """Weights of every term for every label.
 
     ``document`` and ``term`` (pairs,) say which documents hold which terms, ``rows`` (documents, labels) are the
-    model's answers, ``fold`` (documents,) the fold of each.
+    model's answers, ``fold`` (documents,) the fold of each. ``n_threads`` fits are made at a time.
     """
     n_labels = rows.shape[1]
     weights = np.zeros((N_FOLDS, n_labels, n_terms))
@@ -96,7 +99,7 @@ def fit(document: Numbers, term: Numbers, rows: Floats, fold: Numbers, n_terms: 
     # A label that no document is given is never asked about; the logits of two labels are each other's negatives.
     is_said = np.bincount(rows.argmax(axis=1), minlength=n_labels) > 0 if len(rows) else np.zeros(n_labels, bool)
     for label in [0] if n_labels == 2 else np.flatnonzero(is_said).tolist():
-        weights[:, label], explained[label] = _cross_fitted(halves, parts, targets[:, label])
+        weights[:, label], explained[label] = _cross_fitted(halves, parts, targets[:, label], n_threads)
     if n_labels == 2:
         weights[:, 1] = -weights[:, 0]
         explained[1] = explained[0]
@@ -269,7 +272,7 @@ def _solved(small: Floats, penalties: Sequence[float], size: float) -> Floats:
     return (size * vectors[0] / (values + np.array(penalties)[:, None])) @ vectors.T
 
 
-def _cross_fitted(halves: list[_Part], parts: list[_Part], target: Floats) -> tuple[Floats, float]:
+def _cross_fitted(halves: list[_Part], parts: list[_Part], target: Floats, n_threads: int) -> tuple[Floats, float]:
     """The weights for each fold (folds, terms), fitted to the others, and the share of the variance they explain.
 
     The penalty is the one under which the weights of one half predict the other best.
@@ -286,5 +289,7 @@ def _cross_fitted(halves: list[_Part], parts: list[_Part], target: Floats) -> tu
     # The weights of each half are where the fits for the folds of the other half begin: they do not know these folds.
     (other,) = halves[1].fits(target, PENALTIES[best : best + 1])
     starts = [other] * (N_FOLDS // 2) + [tried[best]] * (N_FOLDS // 2)
-    found = [part.refit(target, PENALTIES[best], start) for part, start in zip(parts, starts)]
+    # numpy lets other threads go on while it works; each fit is the same, whatever the others do.
+    with ThreadPoolExecutor(n_threads) as pool:
+        found = [*pool.map(lambda part, start: part.refit(target, PENALTIES[best], start), parts, starts)]
     return np.stack(found or starts), explained[best]

@@ -60,6 +60,12 @@ class Tally:
             np.add.at(values, (labels, terms), np.rint(value / VALUE_UNIT).astype(np.int64))
         return replace(self, anchors=anchors, non_anchors=non_anchors, values=values)
 
+    def deepen(self, labels: Counts, terms: Counts, change: NDArray[np.float64]) -> Tally:
+        """This tally with what further measurements change about values that count already."""
+        values = self.values.copy()
+        np.add.at(values, (labels, terms), np.rint(change / VALUE_UNIT).astype(np.int64))
+        return replace(self, values=values)
+
     def skip(self, labels: Counts, terms: Counts, n: Counts | int = 1) -> Tally:
         """This tally and ``n`` skipped occurrences for each (label, term) pair (negative: taken up again)."""
         skipped = self.skipped.copy()

@@ -3,7 +3,7 @@
     paper            the method of the paper's text, none of its accelerations
     paper-optimised  all of its accelerations but the sample of the documents
     banzhaf          words kept or replaced at random, half of them at a time: it sees what words do together
-    fast             the best list for a number of calls (the default): words left out one at a time
+    fast             a good list for few calls (the default): words left out one at a time
 
 A setting given by hand goes before the preset's.
 

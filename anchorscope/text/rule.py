@@ -230,6 +230,7 @@ def keys_of(kinds: str) -> Callable[[str], str | None]:
     ([None, '!'], ['good', None])
     """
     wanted = frozenset(kinds.split(","))
+    has_letters = kinds == PLAIN or "words" in wanted
 
     def key(written: str) -> str | None:
         if kinds == PLAIN:
@@ -238,6 +239,8 @@ def keys_of(kinds: str) -> Callable[[str], str | None]:
         return found if kind in wanted else None
 
     def key_by_side(written: str) -> str | None:
+        if written.isascii() and written.isalpha():  # as most are, and then no mark is before it
+            return written.lower() if has_letters else None
         if written == SEPARATOR:
             return None
         mark, word = unmarked(written)
@@ -268,13 +271,15 @@ def shown(written: str) -> str:
     >>> shown("Großartig"), shown("https://t.co/x1")
     ('Großartig', 't.co/…')
     """
+    if "." not in written and "/" not in written:  # as most have not
+        return written
     mark, word = unmarked(written)
     return mark + kind_and_key(word)[1] if _host(word) else written
 
 
 def _host(written: str) -> str | None:
     """The host of a link."""
-    if "." not in written and "/" not in written:  # as most have not
+    if "." not in written and "/" not in written:
         return None
     found = _HOST.match(written)
     return found[1] if found else None

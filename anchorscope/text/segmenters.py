@@ -113,7 +113,7 @@ def needed_segmenters(texts: Sequence[str]) -> dict[str, str]:
     """The packages that find words in some texts, and their versions; a language without one is refused, or said."""
     counts: dict[str, int] = {}
     for text in texts:
-        for language in languages(text):
+        for language in () if text.isascii() else languages(text):
             counts[language] = counts.get(language, 0) + 1
     found = {}
     for language, n in sorted(counts.items()):

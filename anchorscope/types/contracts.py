@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import Any, Protocol, runtime_checkable
 
@@ -110,7 +110,8 @@ class LocalScore(Protocol):
     the decision, and is asked about the empty anchor; anchors are counted only where it is not graded as well
     (``counts_anchors``): a graded one reads too few texts for a verdict.
     Where it does not ``perturb``, no word is replaced, and the perturbator is None. What makes one may have a
-    ``check(predictor)``, which refuses a model that it cannot serve, or a missing package, before any call.
+    ``check(predictor)``, which refuses a model that it cannot serve, or a missing package, before any call; and a
+    ``blind_spot``, which says in a clause what it does not see, for whoever reads a list.
     """
 
     name: str
@@ -130,7 +131,8 @@ class LocalScore(Protocol):
     def measure(self, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
         """A row for each occurrence of each unit, in their order, and what that took.
 
-        A row depends on its own unit alone.
+        A row depends on its own unit alone. A score that gives second measurements (``repeat``) may be asked about a
+        document again: ``unit.number`` then names samples of its own, 0 being the first and 1 those of the ``repeat``.
         """
         ...
 
@@ -168,8 +170,14 @@ class SharingBackend(Backend, Protocol):
         """What the model says of some texts (texts, labels), and what that took."""
         ...
 
-    def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
-        """What a function answers to each argument; function and arguments can be pickled."""
+    def predict_each(self, parts: Sequence[Sequence[str]], ahead: int) -> Iterator[tuple[NDArray[np.float64], Cost]]:
+        """The same of each of many parts in turn, without a limit of calls. While an answer is read, workers may go on
+        with the parts after it, with so many ``ahead`` at most."""
+        ...
+
+    def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterable[Any]:
+        """What a function answers to each argument; function and arguments can be pickled. Workers may still be at work
+        when this comes back: what is read first is waited for first."""
         ...
 
 

@@ -132,6 +132,7 @@ class Unit:
 
     ``document`` is its number in the collection, ``label`` the number of the label predicted for it, ``probability``
     that of this label; ``thresholds[j]`` is the precision that makes an anchor of the occurrence at ``positions[j]``.
+    ``number`` counts the measurements of the document: above 0 it is a further one, with samples of its own.
     """
 
     document: int
@@ -140,6 +141,7 @@ class Unit:
     positions: tuple[Positions, ...]
     thresholds: tuple[float, ...]
     probability: float = nan
+    number: int = 0
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -312,7 +314,8 @@ class Explanation:
     and ``drawn`` says that they were drawn for another reason than a budget of calls. So is ``robust``, the number of
     documents whose prediction needs no word at all, which was looked at in ``robust_of`` of them; None where it is not
     looked at. ``spent`` says that everything is tested and the list is not settled all the same: more regret is left
-    than was asked for. ``placed`` says how a notebook shows it, where it was taken out of a result.
+    than was asked for. So many documents were ``measured_again``, as noise was what the list lacked.
+    ``placed`` says how a notebook shows it, where it was taken out of a result.
     """
 
     label: str
@@ -328,6 +331,7 @@ class Explanation:
     drawn: bool = False
     documents_range: tuple[int, int] | None = None
     spent: bool = False
+    measured_again: int = 0
     placed: Placed | None = field(default=None, compare=False)
 
     @property

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from runs import WEIGHTS, make_run, outcome, reviews
 
@@ -22,7 +23,7 @@ from anchorscope.asking.budget import Budget
 from anchorscope.asking.kept_answers import KeptAnswers, kept_for
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.cli import main
-from anchorscope.errors import SomeFailedError
+from anchorscope.errors import ModelError, SomeFailedError
 from anchorscope.predictors import as_predictor
 from anchorscope.testing import WeightPredictor
 from anchorscope.testing.server import Faults, StandInServer
@@ -332,3 +333,50 @@ def test_the_explainer_keeps_answers_too() -> None:
         model = Paid()
         Explainer(model, settings={"min_occurrences": 1}).explain(TEXTS)
         assert bool(model.asked) == expected
+
+
+class Tabled(Paid):
+    """Answers tables, whose columns have names of their own and stand as it says."""
+
+    def __init__(self, *order: str) -> None:
+        super().__init__()
+        self.order = [*order]
+
+    def predict(self, texts: Sequence[str]) -> Any:
+        return pandas.DataFrame(super().predict(texts), columns=["neg", "pos"])[self.order]
+
+
+def test_columns_that_turn_between_two_runs_are_refused() -> None:
+    """Some answers are found and others given: their columns must mean the same. Another order is not written down."""
+    rows = asking(Tabled("neg", "pos")).predict(TEXTS)
+    for texts in ([*TEXTS, "new"], ["new"]):
+        with pytest.raises(ModelError, match=r"were neg, pos \(in answers that are kept; --no-cache asks anew\)"):
+            asking(Tabled("pos", "neg")).predict(texts)
+    again = asking(model := Tabled("neg", "pos"))
+    assert np.array_equal(again.predict([*TEXTS, "new"])[:-1], rows) and model.asked == ["new"]
+
+
+def test_columns_that_turn_between_two_runs_at_once_are_refused() -> None:
+    """Nothing is kept when the second is asked; the first, which is quicker, is believed."""
+
+    class Overtaken(Tabled):
+        def predict(self, texts: Sequence[str]) -> Any:
+            asking(Tabled("neg", "pos")).predict(["great"])
+            return super().predict(texts)
+
+    with pytest.raises(ModelError, match=r"were neg, pos \(in answers that are kept.*are now pos, neg"):
+        asking(Overtaken("pos", "neg")).predict(["bad"])
+    asking(model := Tabled("neg", "pos")).predict(["great", "bad"])
+    assert model.asked == ["bad"], "what was refused is not kept"
+
+
+@pytest.mark.parametrize("names", ["7", "[7]", "x", "[" * 100_000, b"x"])
+def test_names_of_columns_that_are_none_are_done_without(
+    names: Any, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asking(Tabled("neg", "pos")).predict(TEXTS)
+    with closing(sqlite3.connect(folder / ANSWERS)) as database, database:
+        database.execute("UPDATE columns SET names = ?", (names,))
+    with caplog.at_level(logging.WARNING, "anchorscope"):
+        asking(model := Tabled("neg", "pos")).predict(TEXTS)
+    assert model.asked == TEXTS and "names of columns in it are none" in caplog.text

@@ -117,10 +117,12 @@ def test_an_interrupt_while_workers_start_leaves_none_behind(monkeypatch: pytest
 
 
 def test_workers_share_the_linear_pass_and_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Terms are numbered apart in each part, and as they are met: only the merged ones may come out."""
-    monkeypatch.setattr("anchorscope.planning.candidates.CUT_AT_ONCE", 500)
-    monkeypatch.setattr("anchorscope.planning.candidates.CUT_BY_A_HELPER", 700)
+    """Terms are numbered apart in each part, and as they are met: only the merged ones may come out. Texts that need a
+    dictionary are cut in this process, and come to stand where they were: first, last, and side by side."""
+    monkeypatch.setattr("anchorscope.planning.tokens.CUT_AT_ONCE", 500)
+    monkeypatch.setattr("anchorscope.planning.tokens.CUT_BY_A_HELPER", 700)
     texts = [*reviews(600), "Great GREAT great!!! :-)", "so_called 3.5 #not", "FILM Film, and"] * 2
+    texts += ["great 電影很好看", "bad これは映画です", "a great 電影很好看 film"]
     given = {"texts": texts, "strategy": "race", "score": "occlusion", "aggregation": "total", "test": "fixed"}
     assert explained(**given, workers=2) == explained(**given)
 

@@ -16,11 +16,14 @@ from typing import Any
 
 import pytest
 from review_run import review_run
+from shown import KeepRun
 
 from anchorscope.demo import Reviews, reviews, train
 from anchorscope.predictors import as_predictor
 from anchorscope.report.live import LiveRun, UntilStopped
+from anchorscope.report.page import write_report
 from anchorscope.report.server import make_server
+from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import preset
 from anchorscope.text.read import read_texts
@@ -171,3 +174,24 @@ def big_run(data: tuple[Any, Reviews], tmp_path_factory: pytest.TempPathFactory)
         if snapshot.round == 4:
             budget.asked.set()
     return folder
+
+
+@pytest.fixture(scope="session")
+def report(keep_run: KeepRun) -> tuple[str, Result]:
+    folder = keep_run("one")
+    path = write_report(folder, against=keep_run("two", seed=5))
+    return path.as_uri(), Result.load(folder)
+
+
+@pytest.fixture(scope="session")
+def perturbed(keep_run: KeepRun) -> tuple[str, Result]:
+    """A run that replaces words, and measures their effect."""
+    folder = keep_run("banzhaf", by="banzhaf")
+    return write_report(folder).as_uri(), Result.load(folder)
+
+
+@pytest.fixture(scope="session")
+def anchors(keep_run: KeepRun) -> tuple[str, Result]:
+    """A run that counts anchors."""
+    folder = keep_run("anchors", n=60, rounds=99, strategy="scan", aggregation="sq", score="anchor")
+    return write_report(folder).as_uri(), Result.load(folder)

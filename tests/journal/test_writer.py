@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
@@ -15,7 +17,7 @@ from runs import finish, make_run, predictor, reviews
 
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.backends import local
-from anchorscope.errors import InputError, ModelError, RunFolderError
+from anchorscope.errors import InputError, ModelError, RunFolderError, StorageError
 from anchorscope.files import JOURNAL
 from anchorscope.journal.measurements import ROW, packed
 from anchorscope.journal.reader import RunReader
@@ -23,7 +25,7 @@ from anchorscope.journal.writer import Journal
 from anchorscope.loop import Loop
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.report.view import page_data
-from anchorscope.result import RESULT
+from anchorscope.result import RESULT, Result
 from anchorscope.run import Run
 from anchorscope.scoring.aggregations import AGGREGATIONS, aggregation
 from anchorscope.scoring.surrogate import N_FOLDS
@@ -264,6 +266,53 @@ def test_a_second_process_is_refused_while_a_run_is_watched(tmp_path: Path) -> N
     other.join()
     stream.close()
     assert "Another process is writing" in found
+
+
+def _moved(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+
+
+@pytest.mark.parametrize("leave", [shutil.rmtree, _moved], ids=["removed", "moved"])
+def test_a_run_writes_into_no_folder_but_its_own(leave: Callable[[Path], None], tmp_path: Path) -> None:
+    """Its folder goes, and another run begins in one of the same name: nothing of that is replaced."""
+    stream = make_run(folder=tmp_path / "run").snapshots()
+    next(stream)
+    leave(tmp_path / "run")
+    other = make_run(folder=tmp_path / "run", top_k=1)
+    others = other.snapshots()
+    next(others)
+    before = {path.name for path in (tmp_path / "run").iterdir()}
+    with pytest.raises(StorageError, match="not the folder any more"):
+        list(stream)
+    assert {path.name for path in (tmp_path / "run").iterdir()} == before
+    list(others)
+    assert Result.load(tmp_path / "run") == other.result()
+
+
+def test_an_interrupted_run_writes_its_result_into_no_folder_but_its_own(tmp_path: Path) -> None:
+    stream = make_run(folder=tmp_path / "run").snapshots()
+    next(stream), next(stream)
+    _moved(tmp_path / "run")
+    (tmp_path / "run").mkdir()
+    with pytest.raises(StorageError, match="not the folder any more"):
+        stream.close()
+    assert not [*(tmp_path / "run").iterdir()]
+    finish(make_run(folder=tmp_path / "elsewhere", resume=True))
+
+
+def test_bad_input_removes_no_run_but_its_own(tmp_path: Path) -> None:
+    """The model fails on the first documents; meanwhile another run has begun in a folder of the same name."""
+
+    class Displaced(WeightPredictor):
+        def predict(self, texts):
+            if not (tmp_path / "elsewhere").exists():
+                _moved(tmp_path / "run")
+                finish(make_run(folder=tmp_path / "run"))
+            raise ValueError("no")
+
+    with pytest.raises(ModelError, match="ValueError: no"):
+        finish(make_run(folder=tmp_path / "run", model=Displaced({"great": 1.0})))
+    assert RunReader(tmp_path / "run").closed_rounds()
 
 
 def test_a_folder_can_be_read_while_it_is_written(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
 
@@ -162,7 +163,7 @@ def test_the_variance_of_independent_walks_is_what_it_says(exact: np.ndarray) ->
     told, found = [], []
     for seed in range(300):
         first, second = (made("shapley", model, seed=s, max_samples=2) for s in (seed, seed + 10_000))
-        walks = [one._walks(unit(model), one._settings.seed) for one in (first, second)]  # type: ignore[attr-defined]
+        walks = [one._walks(unit(model), 0) for one in (first, second)]  # type: ignore[attr-defined]
         added = []
         for one in walks:
             chances = model.predict(one.texts)[:, 1].reshape(2, 6)[0]
@@ -186,6 +187,21 @@ def test_second_measurements_tell_how_far_values_are_off(name: str) -> None:
         found.append(rows.value)
     assert np.isfinite(shown).all()
     assert np.mean(shown, axis=0).sum() == pytest.approx(np.var(found, axis=0, ddof=1).sum(), rel=0.35)
+
+
+@pytest.mark.parametrize("name", OF_COALITIONS)
+def test_each_measurement_of_a_document_has_samples_of_its_own(name: str) -> None:
+    """The one of number 1 is the second that some documents have at first; none is a further test."""
+    model = Interacting()
+    text = next(f"{TEXT} {i}" for i in range(99) if is_repeated(unit(model, f"{TEXT} {i}")))
+    score = made(name, model, seed=3, max_samples=48)
+    units = [replace(unit(model, text), number=number) for number in range(4)]
+    found = [score.measure([one]) for one in units]
+    assert [cost.tests for _, cost in found] == [6, 0, 0, 0]
+    rows = [rows for rows, _ in found]
+    assert np.array_equal(rows[0].repeat, rows[1].value)
+    assert np.isnan([one.repeat for one in rows[1:]]).all()
+    assert len({tuple(one.value) for one in rows}) == 4
 
 
 # --- whole runs ---

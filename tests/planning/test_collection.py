@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anchorscope.errors import DocumentsError
-from anchorscope.planning import candidates as module
+from anchorscope.planning import candidates, tokens
 from anchorscope.planning.candidates import choose, find_candidates, sample
 from anchorscope.planning.collection import Predictions, collect
 from anchorscope.settings import Settings
@@ -25,7 +25,8 @@ TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join), min_size=1, max_size
 def small_parts():  # type: ignore[no-untyped-def]
     """Documents are cut three at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "CUT_AT_ONCE", 3)
+        for module in (candidates, tokens):
+            patch.setattr(module, "CUT_AT_ONCE", 3)
         yield
 
 

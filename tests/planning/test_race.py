@@ -101,9 +101,9 @@ class Corpus:
             assert np.array_equal(round_.occurrences[round_.occurrences >= 0], occurrences)
             no_noise = np.zeros(len(occurrences))
             once = np.full(len(occurrences), np.nan)
-            now = strategy.count(
-                Counted(occurrences, self.anchor[occurrences], self.value[occurrences], no_noise, once)
-            )
+            nothing = np.zeros(len(occurrences), np.int64)
+            found = self.anchor[occurrences], self.value[occurrences], no_noise, once
+            now = strategy.count(Counted(occurrences, *found, nothing > 0, nothing))
             terms = self.collection.occurrence_term[now.occurrences].astype(np.int64)
             tally = tally.observe(np.zeros(len(terms), np.int64), terms, now.anchor, now.value)
         return strategy, tally, n_documents

@@ -436,10 +436,13 @@ def test_nothing_to_judge_costs_nothing() -> None:
 
 
 class OfEngine(BanzhafScore):
-    """The values of an engine that is given."""
+    """The values of an engine that is given, for measurements of any number."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self._given = engine
+
+    def _engine(self, number: int) -> Engine:
+        return self._given
 
 
 def score(predictor=PREDICTOR) -> MeteredScore:

@@ -21,10 +21,17 @@ def sums_of(values: np.ndarray, *, n_documents: int = 40, **given: np.ndarray) -
     documents = np.full((1, N_TERMS), n_documents)
     sums = RunningSums.zero(documents, given.pop("expected_of_all", None))
     for row, value in enumerate(values):
-        columns = {"anchors": np.zeros(N_TERMS), "noise": np.zeros(N_TERMS), "repeat": np.full(N_TERMS, np.nan)}
-        columns |= {"expected": np.zeros(N_TERMS), **{name: column[row] for name, column in given.items()}}
+        columns = dict.fromkeys(("anchors", "noise", "expected"), np.zeros(N_TERMS))
+        columns |= {name: column[row] for name, column in given.items()}
         sums.count(0, np.arange(N_TERMS), value, **columns)
     return sums
+
+
+def compare(sums: RunningSums, label: int, value: np.ndarray, repeat: np.ndarray, noise: float) -> None:
+    """Second measurements of documents that hold every term once; (documents, terms)."""
+    document, term = np.indices(value.shape)
+    columns = np.full(value.size, label), document.ravel(), term.ravel(), value.ravel(), np.full(value.size, noise)
+    sums.compare(*columns, repeat.ravel())
 
 
 def forecast_of(sums: RunningSums) -> LabelForecast:
@@ -36,7 +43,8 @@ def test_second_measurements_say_how_good_the_variances_are() -> None:
     """Told 0.04; two measurements differ with a variance of 0.01: a quarter of the noise is left."""
     chance = np.random.default_rng(0)
     value, repeat = chance.normal(0.2, 0.1, (2, 40, N_TERMS))
-    sums = sums_of(value, repeat=repeat, noise=np.full((40, N_TERMS), 0.04))
+    sums = sums_of(value, noise=np.full((40, N_TERMS), 0.04))
+    compare(sums, 0, value, repeat, noise=0.04)
     assert TOTAL.additive is not None
     assert sums.of_label(0, TOTAL.additive).noise == pytest.approx(np.full(N_TERMS, 40 * 0.01), rel=0.1)
 
@@ -113,10 +121,12 @@ def test_second_measurements_of_other_labels_count_half() -> None:
     sums = RunningSums.zero(np.full((2, N_TERMS), 400))
     chance = np.random.default_rng(0)
     for label, deviation in ((0, 0.1), (1, 0.2)):
-        for _ in range(200):
-            value, repeat = chance.normal(0.2, deviation, (2, N_TERMS))
-            told = {"anchors": np.zeros(N_TERMS), "expected": np.zeros(N_TERMS)}
-            sums.count(label, np.arange(N_TERMS), value, **told, noise=np.full(N_TERMS, 0.04), repeat=repeat)
+        value, repeat = chance.normal(0.2, deviation, (2, 200, N_TERMS))
+        nothing = np.zeros(N_TERMS)
+        for row in value:
+            told = {"anchors": nothing, "noise": np.full(N_TERMS, 0.04), "expected": nothing}
+            sums.count(label, np.arange(N_TERMS), row, **told)
+        compare(sums, label, value, repeat, noise=0.04)
     assert TOTAL.additive is not None
     # (0.25 + (0.25 + 1)) / (1 + 2) and (1 + (0.25 + 1)) / (1 + 2) of what was told, 200 times.
     for label, factor in ((0, 0.5), (1, 0.75)):

@@ -109,8 +109,8 @@ def test_where_all_is_tested_nothing_is_left_of_it(factor: float, monkeypatch: p
     """A misleading surrogate, whose weights are upside down or far too large: the sums are those of the scan."""
     honest = module.fit
 
-    def wrong(*given) -> Surrogate:  # type: ignore[no-untyped-def]
-        found = honest(*given)
+    def wrong(*given, **options) -> Surrogate:  # type: ignore[no-untyped-def]
+        found = honest(*given, **options)
         return Surrogate(factor * found.weights, found.explained)
 
     monkeypatch.setattr(module, "fit", wrong)

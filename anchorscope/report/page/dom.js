@@ -24,6 +24,16 @@ function fill(element, { on = {}, css = {}, ...attributes }, children) {
   return element;
 }
 
+/** Names, each with what it means; those without a meaning are left out. */
+const legendOf = (meanings) =>
+  el(
+    "dl",
+    { class: "legend names" },
+    Object.entries(meanings)
+      .filter(([, told]) => told)
+      .map(([name, told]) => [el("dt", {}, name), el("dd", {}, told)]),
+  );
+
 /** A text of unknown direction, kept apart from what stands around it. */
 const bdi = (text) => el("bdi", { dir: "auto" }, visible(text));
 

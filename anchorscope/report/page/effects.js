@@ -1,7 +1,7 @@
 "use strict";
 
 /* What a word does in a document, as a shade: for the label that is predicted in its colour, against it in another; the
- * stronger, the more it does; hatched where it is not told apart from doing nothing, plain where it does nothing. */
+ * stronger, the more it does; hatched where it is not told apart from doing nothing, dotted where a test found nothing. */
 
 const DEVIATIONS = 2; // an effect within so many deviations of 0 is not told apart from it
 const NEXT_TO_NOTHING = 0.005; // less shows as 0.00
@@ -63,7 +63,7 @@ function effectLegend(label, full = fullEffect(), words = allWords()) {
     el(
       "span",
       { class: "quiet" },
-      `A shade is the effect of a term in its document: ${page.data.about.score.help}.${hasHatched ? " Hatched: not told apart from 0." : ""} Plain: no effect, or not tested there.`,
+      `A shade is the effect of a term in its document: ${page.data.about.score.help}.${hasHatched ? " Hatched: not told apart from 0." : " Dotted: tested, no effect."} Plain: not tested there.`,
     ),
   );
 }

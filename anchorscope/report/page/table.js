@@ -19,6 +19,16 @@ const COLUMNS = [
 const RANK = "the place by score among the terms of its label; of a driver against it, among these";
 const UPWARDS = ["rank", "term", "label"];
 
+/** What the columns mean, the low and the high end of an interval together. */
+const meanings = (names) => ({
+  rank: RANK,
+  driver: valueAt(names, "driver"),
+  score: aggregation() === settings().aggregation ? valueAt(names, "score") : aggregationNamed(aggregation())?.help,
+  "low, high": valueAt(names, "interval"),
+  member: valueAt(names, "member"),
+  tested: valueAt(names, "tested/of") ?? valueAt(names, "anchors/tested"),
+});
+
 /** The columns that a run has a use for: name, title, and the name of what explains it. */
 const columnsOf = ({ score, names }) =>
   COLUMNS.filter(
@@ -81,6 +91,7 @@ function tableView(main) {
       el("table", { class: "terms" }, el("thead"), el("tbody")),
     ),
     el("p", { class: "pages" }),
+    legendOf(meanings(page.data.about.names)),
   );
   updateTable();
 }

@@ -57,6 +57,10 @@ function termView(main) {
         ),
       ),
     ),
+    legendOf({
+      driver: valueAt(page.data.about.names, "driver"),
+      ...Object.fromEntries(aggregations().map((one) => [one, aggregationNamed(one)?.help])),
+    }),
   ];
   main.replaceChildren(...parts.filter(Boolean));
 }

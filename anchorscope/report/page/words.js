@@ -221,6 +221,7 @@ function standingText(number) {
   if (label.robust !== null && label.robust_of) said.push(robustText(label));
   if (typeof regret === "number") said.push(`regret ${percent(Math.max(0, regret), 1)}`);
   if (isOwn) said.push(howSettled(label));
+  if (isOwn && label.measured_again) said.push(`${plural(label.measured_again, "document")} measured again`);
   return said.join(" · ");
 }
 
