@@ -94,6 +94,24 @@ def test_the_token_is_taken_once_and_leaves_the_address(site: Site) -> None:
     assert "HttpOnly" in answer.headers["set-cookie"] and "SameSite=Strict" in answer.headers["set-cookie"]
 
 
+@pytest.mark.parametrize("moment", ["announcing", "starting"])
+def test_who_is_interrupted_at_once_leaves_nobody_behind(
+    moment: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads the address may end the process while the model's thread is not yet, or only just, there."""
+    live = LiveRun(folder)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if moment == "starting":
+        begin = live.start
+        monkeypatch.setattr(live, "start", lambda: (begin(), interrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        serve(live, port=0, announce=interrupt if moment == "announcing" else lambda address: None)
+    assert not live._thread.is_alive()
+
+
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost:1", "127.0.0.1.evil.example:{port}", ""])
 def test_another_host_is_refused(site: Site, host: str) -> None:
     """A name that somebody else made to point here."""

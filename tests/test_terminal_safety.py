@@ -140,16 +140,17 @@ TWO = ("--workers", "2")
 
 
 @pytest.mark.parametrize(
-    ("options", "n_heard"), [((), 1), (("-q",), 1), (TWO, 3), (("--backend", "ray", *TWO), 1)], ids=str
+    ("options", "n_heard"), [((), {1}), (("-q",), {1}), (TWO, {2, 3}), (("--backend", "ray", *TWO), {1})], ids=str
 )
-def test_what_a_model_prints_in_a_real_terminal(options: tuple[str, ...], n_heard: int, tmp_path: Path) -> None:
+def test_what_a_model_prints_in_a_real_terminal(options: tuple[str, ...], n_heard: set[int], tmp_path: Path) -> None:
     """As text, as bytes and as markup of rich's; while its module is loaded, under the live table, and in a worker,
-    which loads it as well. What a worker on Ray prints goes to a log of Ray's."""
+    which loads it as well; the first worker may be done before the second has begun. What a worker on Ray prints goes
+    to a log of Ray's."""
     (tmp_path / "prints.py").write_text(PRINTING.format(raw=TITLE + TURNED + CLEAR))
     (tmp_path / "docs.txt").write_text("a great film\na bad film\nno film\n")
     found = in_a_terminal(tmp_path, "explain", "docs.txt", "--model", "prints:model", "--labels", "no,yes", *options)
     assert found.count("printed") > 3 and not raw_in(found) and "\udc9b" not in found, "a byte that is no UTF-8"
-    assert len({*re.findall(r"printed (\d+)", found)}) == n_heard, "processes that were heard"
+    assert len({*re.findall(r"printed (\d+)", found)}) in n_heard, "processes that were heard"
 
 
 SAYING = """

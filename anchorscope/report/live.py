@@ -142,7 +142,8 @@ class LiveRun:
         """End the thread after the round in flight; the journal is closed behind it."""
         self._leaving.set()
         self._asked.put(lambda: None)
-        self._thread.join(seconds)
+        if self._thread.is_alive():
+            self._thread.join(seconds)
 
     @property
     def is_done(self) -> bool:

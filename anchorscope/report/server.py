@@ -234,12 +234,13 @@ def serve(live: LiveRun, *, port: int | None, announce: Callable[[str], None]) -
     if live.is_done:
         live.view()
     server, listener, address = make_server(live, port=port)
-    announce(address)
-    live.start()
-    try:
-        server.run(sockets=[listener])
-    finally:
-        live.leave()
+    with listener:
+        try:  # who reads the address may end us at once, while the thread is being started
+            announce(address)
+            live.start()
+            server.run(sockets=[listener])
+        finally:
+            live.leave()
 
 
 def make_server(live: LiveRun, *, port: int | None = None) -> tuple[uvicorn.Server, socket.socket, str]:
