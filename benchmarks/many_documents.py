@@ -1,12 +1,15 @@
 """Few calls for many documents: whose lists are best where most documents can never be asked about?
 
     python -m benchmarks.many_documents --data FOLDER [--documents 100000] [--seeds 3]
+    python -m benchmarks.many_documents --lines FOLDER --documents 1000000 --name million_documents
 
-The tweets of corona, drawn with replacement until there are so many; a logistic regression; contenders and calls are
-those of the yardsticks, the predictions of documents included. Lists are measured on the distinct tweets, as shares of
-the lists that leave out one word at a time over all of them.
+The tweets of corona, drawn with replacement until there are so many; or with ``--lines`` the lines of plain texts
+(``benchmarks/lines.py``), so many of them by chance, each once, and a classifier of film reviews. A logistic
+regression; contenders and calls are those of the yardsticks, the predictions of documents included. Lists are measured
+on the distinct tweets, or on 4,000 lines by chance, as shares of the lists that leave out one word at a time over all
+of these.
 
-Prints a table, and writes many_documents.json and .csv.
+Prints a table, and writes NAME.json and .csv.
 """
 
 from __future__ import annotations
@@ -20,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import written
+from benchmarks import classifiers, tasks, written
 from benchmarks.arenas import Arena, arena
 from benchmarks.contenders import CONTENDERS, Documents, Metered
+from benchmarks.lines import lines
 from benchmarks.yardsticks import CALLS, ORACLES, K, oracle
 from benchmarks.yardsticks_page import band
 
@@ -30,8 +34,17 @@ METHODS = ("frequency", "surrogate", "surrogate, then tests", "occlusion", "fast
 DISTINCT = 4000
 
 
-def rows_of(place: Arena, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """A row a contender, number of calls, seed and label."""
+def arena_of_lines(folder: Path) -> tuple[Arena, list[str]]:
+    """A classifier of film reviews with some lines to measure lists on, and all lines."""
+    found = lines(folder)
+    chosen = np.random.default_rng(0).choice(len(found), 2 * DISTINCT, replace=False).tolist()
+    explained, held_out = ([found[number] for number in part] for part in (chosen[:DISTINCT], chosen[DISTINCT:]))
+    predictor = classifiers.train("linear", tasks.load("rotten-tomatoes", None, 1).train)
+    return Arena("lines", "linear", predictor, explained, held_out, tuple(predictor.labels)), found
+
+
+def rows_of(place: Arena, collection: Sequence[str] | None, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """A row a contender, number of calls, seed and label; without a collection documents are drawn again and again."""
     yards = place.yardsticks()
     best = {}
     for name, column in zip(ORACLES, ("deletion", "replacement", "held_out")):
@@ -40,8 +53,11 @@ def rows_of(place: Arena, arguments: argparse.Namespace) -> list[dict[str, Any]]
             best[label, column] = getattr(yards[label].columns([lists[label]], K)[0], column)
     rows = []
     for seed, calls, method in product(range(arguments.seeds), arguments.calls, METHODS):
-        drawn = np.random.default_rng(seed).choice(len(place.texts), arguments.documents).tolist()
-        texts = [place.texts[number] for number in drawn]
+        source = place.texts if collection is None else collection
+        chance = np.random.default_rng(seed)
+        texts = [
+            source[i] for i in chance.choice(len(source), arguments.documents, replace=collection is None).tolist()
+        ]
         model = Metered(place.predictor, calls)
         start = process_time()
         lists = CONTENDERS[method](Documents(model, texts, calls, seed, "corpus"))
@@ -98,15 +114,23 @@ def _differences(rows: Sequence[Mapping[str, Any]], calls: Sequence[int]) -> Ite
 def main() -> None:
     """Compare, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", type=Path)
+    source.add_argument("--lines", type=Path)
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--calls", nargs="+", type=int, default=list(CALLS))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--name", default="many_documents")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    rows = rows_of(arena("corona", "linear", arguments.data, None, DISTINCT), arguments)
+    place, collection = (
+        arena_of_lines(arguments.lines)
+        if arguments.lines
+        else (arena("corona", "linear", arguments.data, None, DISTINCT), None)
+    )
+    rows = rows_of(place, collection, arguments)
     print(table(rows, arguments.calls))
-    print(written.write("many_documents", arguments, rows))
+    print(written.write(arguments.name, arguments, rows))
 
 
 if __name__ == "__main__":

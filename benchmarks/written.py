@@ -50,7 +50,7 @@ def write(name: str, arguments: Namespace, rows: Sequence[Mapping[str, Any]], **
     """Write NAME.json and NAME.csv to docs/data (or to ``arguments.out``); where the JSON is."""
     folder = getattr(arguments, "out", None) or DATA
     folder.mkdir(parents=True, exist_ok=True)
-    given = {key: value for key, value in vars(arguments).items() if key not in ("data", "out")}
+    given = {key: value for key, value in vars(arguments).items() if key not in ("data", "lines", "out")}
     content = {**facts(), "parameters": given, **more, "rows": [rounded(row) for row in rows]}
     path = folder / f"{name}.json"
     path.write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")
