@@ -1,6 +1,6 @@
 """Does a race notice a surrogate that misleads? The default with its surrogate as it is, spoilt, and without one.
 
-    python -m benchmarks.misleading --data FOLDER [--tasks corona dilemma] [--calls 1000 2000 4000] [--seeds 3]
+    python -m benchmarks.misleading --data FOLDER [--tasks corona dilemma] [--calls 1000 2000 4000] [--seeds 12]
 
     none        no surrogate
     fitted      as a run fits it
@@ -8,14 +8,16 @@
     flipped     the weights with their signs turned: whatever speaks for a label is expected to speak against it
     loud        permuted, and three times as large
 
-A row is the mean over seeds of a list's replacement (what replacing its words takes from the label) as a share of that
-of the list that an oracle makes, for one task, label, surrogate and number of calls, predictions included.
+A row is a list's replacement (what replacing its words takes from the label) as a share of that of the list that an
+oracle makes, for one task, label, surrogate, number of calls (predictions included) and seed. The table in
+docs/method.md is drawn from the rows (``--draw``, which runs nothing).
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -34,7 +36,11 @@ from anchorscope.settings import preset
 from anchorscope.text.read import read_texts
 from benchmarks import written
 from benchmarks.arenas import TASKS, Arena, arena
+from benchmarks.yardsticks_page import band, read
 
+PAGE = written.DATA.parent / "method.md"
+GOAL = 0.02
+"""How far below no surrogate a spoilt one may be in any class."""
 K = 20
 LOUD = 3.0
 Floats = NDArray[np.float64]
@@ -72,29 +78,34 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--tasks", nargs="+", default=["corona", "dilemma", "amazon"], choices=TASKS)
     parser.add_argument("--calls", nargs="+", type=int, default=[1000, 2000, 4000])
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--documents", type=int, default=1000)
+    parser.add_argument("--draw", action="store_true")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
+    if arguments.draw:
+        PAGE.write_text(redrawn(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        return
     rows = []
     for task in arguments.tasks:
         rows += measured(arena(task, "linear", arguments.data, None, arguments.documents), arguments)
-    for kind, calls in product(KINDS, arguments.calls):
-        shares = [row["replacement"] for row in rows if (row["surrogate"], row["calls"]) == (kind, calls)]
-        print(f"{kind:9} {calls:6,} calls: {mean(shares):.3f}, least {min(shares):.3f}")
-    print(written.write("misleading", arguments, rows, differences=differences(rows, arguments.calls)))
+    print(table(rows))
+    print(written.write("misleading", arguments, rows))
 
 
 def measured(place: Arena, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """A row a label, surrogate and number of calls."""
+    """A row a label, surrogate, number of calls and seed."""
     yards = place.yardsticks()
     best = {label: _replacement(yard, yard.replacement.oracle()) for label, yard in yards.items() if yard.replacement}
     rows = []
     for kind, calls in product(KINDS, arguments.calls):
-        lists = [listed(place, kind, calls, seed) for seed in range(arguments.seeds)]
-        for label, yard in yards.items():
-            share = mean(_replacement(yard, found[label]) / best[label] for found in lists)
-            rows.append({"task": place.task, "label": label, "surrogate": kind, "calls": calls, "replacement": share})
+        for seed in range(arguments.seeds):
+            found = listed(place, kind, calls, seed)
+            fixed = {"task": place.task, "surrogate": kind, "calls": calls, "seed": seed}
+            rows += [
+                {**fixed, "label": label, "replacement": _replacement(yard, found[label]) / best[label]}
+                for label, yard in yards.items()
+            ]
     return rows
 
 
@@ -114,16 +125,56 @@ def listed(place: Arena, kind: str, calls: int, seed: int) -> dict[str, list[str
     return {label: [term.term for term in one.terms] for label, one in last.explanations.items()}
 
 
-def differences(rows: list[dict[str, Any]], calls: list[int]) -> dict[str, float]:
-    """How far each surrogate is from none, on average over tasks and labels, by number of calls."""
-    found = {}
-    for kind, n in product(SPOILT, calls):
-        spoilt, without = (
-            mean(row["replacement"] for row in rows if (row["surrogate"], row["calls"]) == (one, n))
-            for one in (kind, "none")
-        )
-        found[f"{kind}, {n}"] = round(spoilt - without, 4)
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A line a surrogate: the mean share at each number of calls, and of the class that is furthest below no surrogate
+    how far; below it the classes in which the goal is missed, with the band of the difference over seeds."""
+    all_calls = sorted({int(row["calls"]) for row in rows})
+    lines = [f"| calls, predictions included | {' | '.join(f'{n:,}' for n in all_calls)} |"]
+    lines.append("|---" * (len(all_calls) + 1) + "|")
+    for kind in KINDS:
+        cells = []
+        for calls in all_calls:
+            share = mean(value for one in _by_class(rows, kind, calls).values() for value in one.values())
+            apart = [mean(values) for values in below_none(rows, kind, calls).values()]
+            cells.append(f"{share:.3f}" + (f" ({min(apart):+.3f})" if kind != "none" else ""))
+        lines.append(f"| {'no surrogate' if kind == 'none' else kind} | {' | '.join(cells)} |")
+    missed = list(_missed(rows, all_calls))
+    told = "; ".join(missed) if missed else "none"
+    n_seeds = len({row["seed"] for row in rows})
+    lines += ["", f"Classes more than {GOAL} below no surrogate, with the 95% band over {n_seeds} seeds: {told}."]
+    return "\n".join(lines)
+
+
+def below_none(rows: Sequence[Mapping[str, Any]], kind: str, calls: int) -> dict[str, list[float]]:
+    """What each class has more with a surrogate than without, seed by seed."""
+    without = _by_class(rows, "none", calls)
+    return {
+        name: [share - without[name][seed] for seed, share in by_seed.items()]
+        for name, by_seed in _by_class(rows, kind, calls).items()
+    }
+
+
+def _missed(rows: Sequence[Mapping[str, Any]], all_calls: Sequence[int]) -> Iterator[str]:
+    for kind, calls in product(SPOILT, all_calls):
+        for name, values in below_none(rows, kind, calls).items():
+            if mean(values) < -GOAL:
+                yield f"{name}, {kind}, {calls:,} calls {mean(values):+.3f} ± {band(values):.3f}"
+
+
+def _by_class(rows: Sequence[Mapping[str, Any]], kind: str, calls: int) -> dict[str, dict[int, float]]:
+    """The shares of each class, by seed."""
+    found: dict[str, dict[int, float]] = {}
+    for row in rows:
+        if (row["surrogate"], int(row["calls"])) == (kind, calls):
+            found.setdefault(f"{row['task']} {row['label']}", {})[int(row["seed"])] = float(row["replacement"])
     return found
+
+
+def redrawn(page: str) -> str:
+    """The page with the table of the rows that are kept."""
+    drawn = table(read(written.DATA / "misleading.csv"))
+    marks = r"(<!-- misleading: [^>]*-->).*?(<!-- end of misleading -->)"
+    return re.sub(marks, lambda found: f"{found[1]}\n\n{drawn}\n\n{found[2]}", page, flags=re.DOTALL)
 
 
 def _replacement(yard: Yardsticks, words: list[str]) -> float:
