@@ -135,8 +135,11 @@ def retrained(roar: Sequence[Row], lists: Sequence[Row]) -> str:
     now = {_piece(row): row["commit"] for row in lists}
     commits = ", ".join(sorted({row["lists"] for row in roar}))
     old = {row["method"]: None for row in roar if now.get(_piece(row)) != row["lists"]}
+    of_page = "`docs/data/yardsticks_linear.csv`"
+    if len(old) == len({row["method"] for row in roar}) > 1:
+        return f" The lists are of commit {commits}, which are older: all those of {of_page} were made again since."
     since = f", but those of {', '.join(f'`{method}`' for method in old)}, which were made again since" if old else ""
-    return f" The lists are those of `docs/data/yardsticks_linear.csv` (commit {commits}){since}."
+    return f" The lists are those of {of_page} (commit {commits}){since}."
 
 
 def _piece(row: Row) -> tuple[str, ...]:

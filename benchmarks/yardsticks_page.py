@@ -28,9 +28,11 @@ REFERENCE = "fast"
 RIVAL = "occlusion"
 GUESS = "surrogate"
 LOOP = "surrogate, then tests"
+BEFORE = "banzhaf"
+COMPARED = (RIVAL, GUESS, LOOP, BEFORE)
 TO_ITS_END = "fast, to its end"
-"""The simplest rival; what the reference begins with; and the plain loop that begins with it, too: the reference is
-compared with each line by line. The last is the reference without any limit of calls."""
+"""The simplest rival; what the reference begins with; the plain loop that begins with it, too; and the default before
+the reference: it is compared with each line by line. The last is the reference without any limit of calls."""
 
 LEVEL = 0.05
 ORACLE_OF = {"deletion": "oracle, deletion", "replacement": "oracle, replacement", "held_out": "oracle, held out"}
@@ -64,7 +66,7 @@ def read(path: Path) -> list[dict[str, str]]:
 def write(folder: Path, page: Path = PAGE) -> None:
     """Write the page from the rows in a folder."""
     by_model = {name: read(folder / f"yardsticks_{name}.csv") for name in MODELS}
-    parts = [HEAD.format(insertion=_best_in_insertion(by_model)), _made(by_model)]
+    parts = [HEAD.format(best=_best(by_model), unmade=_unmade(by_model)), _made(by_model)]
     for model, title in TITLES_OF_MODELS.items():
         if by_model[model]:
             told = _facts(by_model[model]) + _accuracy(folder, model) + _settled(by_model[model])
@@ -98,15 +100,15 @@ def figures(rows: Sequence[Row], column: str) -> Cells:
     if column == "stability":
         return _stability(rows)
     oracle = {
-        _class(row): float(row[column]) for row in rows if row["method"] == ORACLE_OF.get(column) and row[column] != ""
+        class_of(row): float(row[column]) for row in rows if row["method"] == ORACLE_OF.get(column) and row[column] != ""
     }
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row in rows:
         if row[column] == "" or (column in ORACLE_OF and row["method"].startswith("oracle")):
             continue
-        share = oracle[_class(row)] if column in ORACLE_OF else 1.0
+        share = oracle[class_of(row)] if column in ORACLE_OF else 1.0
         of_class = values.setdefault((row["method"], row["calls"]), {})
-        of_class.setdefault(_class(row), []).append(float(row[column]) / share)
+        of_class.setdefault(class_of(row), []).append(float(row[column]) / share)
     return {key: {name: float(np.mean(seeds)) for name, seeds in of.items()} for key, of in values.items()}
 
 
@@ -115,7 +117,7 @@ def _stability(rows: Sequence[Row]) -> Cells:
     for row in rows:
         if not row["method"].startswith("oracle"):
             key = (row["method"], row["calls"])
-            lists.setdefault(key, {}).setdefault(_class(row), []).append(yardsticks_caveats.listed(row))
+            lists.setdefault(key, {}).setdefault(class_of(row), []).append(yardsticks_caveats.listed(row))
     shared = {key: {name: shared_words(of, K) for name, of in classes.items()} for key, classes in lists.items()}
     return {
         key: told
@@ -124,7 +126,8 @@ def _stability(rows: Sequence[Row]) -> Cells:
     }
 
 
-def _class(row: Row) -> str:
+def class_of(row: Row) -> str:
+    """The class that a row is about."""
     return f"{row['task']} {row['label']}"
 
 
@@ -182,7 +185,7 @@ def _tables(rows: Sequence[Row]) -> Iterable[str]:
             yield f"### {TITLES[column]}"
             yield _by_calls(cells, 3 if column == "insertion" else 2)
             yield from filter(None, [_two_rules(rows, column)])
-            yield from filter(None, (_versus(cells, rival) for rival in (RIVAL, GUESS, LOOP)))
+            yield from filter(None, (_versus(cells, rival) for rival in COMPARED))
 
 
 def _by_calls(cells: Cells, digits: int, best_of: Callable[..., float] = max) -> str:
@@ -226,17 +229,30 @@ def _two_rules(rows: Sequence[Row], column: str) -> str | None:
     )
 
 
-def _best_in_insertion(by_model: Mapping[str, Sequence[Row]]) -> str:
-    """In how many columns of the tables of insertion the reference is bold."""
+def _best(by_model: Mapping[str, Sequence[Row]]) -> str:
+    """In how many columns the reference is bold, where the yardstick is none of its kin."""
+    inserted = [figures(by_model[name], "insertion") for name in TITLES_OF_MODELS if by_model[name]]
+    planted = [figures(by_model["planted"], "planted")] if by_model["planted"] else []
+    told = [f"in insertion `{REFERENCE}` is the best in {_bold(inserted)}"]
+    return " and ".join([*told, *(f"by the share of planted words in {_bold([cells])}" for cells in planted)])
+
+
+def _bold(tables: Sequence[Cells]) -> str:
     n = 0
     bold = 0
-    for rows in (by_model[name] for name in TITLES_OF_MODELS if by_model[name]):
-        cells = figures(rows, "insertion")
+    for cells in tables:
         for calls in {calls for method, calls in cells if method == REFERENCE and calls.isdigit()}:
             means = {m: np.mean([*of.values()]) for (m, c), of in cells.items() if c == calls}
             n += 1
             bold += means[REFERENCE] == max(means.values())
-    return f"in insertion it is the best in {bold or 'none'} of {n} columns"
+    return f"{bold or 'none'} of {n} columns"
+
+
+def _unmade(by_model: Mapping[str, Sequence[Row]]) -> str:
+    """The contenders that no row is about."""
+    run = {row["method"] for rows in by_model.values() for row in rows}
+    lacking = [f"`{name}`" for name in CONTENDERS if name not in run]
+    return f" Not run on any of these models: {', '.join(lacking)}." if lacking else ""
 
 
 def _place(method: str) -> int:
@@ -304,7 +320,9 @@ def _planted(rows: Sequence[Row]) -> Iterable[str]:
     rows = [row for row in rows if row["calls"].isdigit()]
     places = _planted_ranks(rows)
     yield "Share found among the first 20:"
-    yield _by_calls(figures(rows, "planted"), 2)
+    shares = figures(rows, "planted")
+    yield _by_calls(shares, 2)
+    yield from filter(None, (_versus(shares, rival) for rival in COMPARED))
     yield RANKS
     ranked = [{**row, "rank": str(np.mean([rank for kind in of for rank in kind]))} for row, of in zip(rows, places)]
     yield _by_calls(figures(ranked, "rank"), 1, best_of=min)
@@ -363,14 +381,15 @@ def _roar(rows: Sequence[Row], lists: Sequence[Row]) -> str:
 
     by_method = {method: lost(method) for method in methods}
     lines = [[method, *_three(of), *_three([float(np.mean(of))])] for method, of in by_method.items()]
-    apart = [ours - theirs for ours, theirs in zip(by_method[REFERENCE], by_method[RIVAL])]
     n_words = {method: np.mean([int(row["words"]) for row in rows if row["method"] == method]) for method in methods}
     fewest = ", ".join(f"`{method}` {n:.0f}" for method, n in n_words.items() if n < 35)
     told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}."
     told += yardsticks_caveats.retrained(rows, lists) + _former([{**row, "commit": row["lists"]} for row in rows])
     told += yardsticks_caveats.one_corpus(rows)
-    versus = f"{np.mean(apart):+.3f} ± {band(apart):.3f} (p {p_value(apart):.2g})"
-    told += f" `{REFERENCE}` minus `{RIVAL}`, over tasks: {versus}."
+    for rival in (RIVAL, LOOP):
+        apart = [ours - theirs for ours, theirs in zip(by_method[REFERENCE], by_method.get(rival, ()))]
+        versus = f"{np.mean(apart):+.3f} ± {band(apart):.3f} (p {p_value(apart):.2g})" if apart else ""
+        told += f" `{REFERENCE}` minus `{rival}`, over tasks: {versus}." if apart else ""
     told += f" Words taken out: about 40; {fewest}, as both classes have the same ones." if fewest else ""
     return told + "\n\n" + _markdown(["accuracy lost", *names, "mean"], lines)
 
@@ -422,7 +441,7 @@ def _facts(rows: Sequence[Row]) -> str:
     names = ", ".join(dict.fromkeys(row["task"] for row in rows))
     documents = " or ".join(sorted({row["documents"] for row in rows}))
     commits = yardsticks_caveats.commits(rows)
-    n_classes = len({_class(row) for row in rows})
+    n_classes = len({class_of(row) for row in rows})
     return (
         f"{names}: {documents} documents each, {n_classes} classes, {_n_seeds(rows)}, {len(rows):,} lists; "
         f"commit {commits}.{_former(rows)}{yardsticks_caveats.one_corpus(rows)}"
@@ -491,9 +510,8 @@ ends early is scored as it is.
 
 Deletion comes last: its oracle leaves out one word at a time, which is what occlusion does, so it favours occlusion
 and `fast`. *Documents that were not explained* is deletion too, and the oracle of *replacement* also takes one word
-at a time, so they are its kin; insertion, planted words and retraining are not, and there `fast` does not lead
-everywhere: {insertion}. *Stability* is no quality by itself: `frequency` has
-most of it. *Methods* (`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and
+at a time, so they are its kin; insertion, planted words and retraining are not: {best}.
+*Stability* is no quality by itself: `frequency` has most of it. *Methods* (`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and
 is the simplest rival; LIME (25 samples a document) and SHAP (50) are summed with their sign, as are the values of
 `shapiq`; `surrogate` is a regression of the predictions alone, and `surrogate, then tests` a plain loop over its 60
 best words of each label; `gradient` (encoders only) is gradient x input, a document a call, its way back not counted;
@@ -504,7 +522,7 @@ the small encoder, which is older, such lists are filled up with words that no t
 presets. `fast` ends when it holds its lists for settled, `fast, all calls` does
 not, and `fast, no surrogate` learns nothing from the predictions. `banzhaf` and `paper-optimised` may name no stop
 words and no words of fewer than 5 occurrences, which the oracles and the others may: a part of their distance is
-that, and `banzhaf, every word` says how large a part. All yardsticks of this study measure in plain words (`--terms
+that, and rows of `banzhaf, every word` would say how large a part.{unmade} All yardsticks of this study measure in plain words (`--terms
 plain`). `fast` and `surrogate` look for signs, too: a sign that they list takes one of 20 places, and nothing is
 removed for it (insertion does put it in). How many such words were listed stands above the tables. `evaluate
 --yardsticks` measures what the run itself calls a term.
