@@ -28,6 +28,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from types import MappingProxyType
@@ -360,10 +361,10 @@ def page(path: Path) -> str:
         "*banzhaf* (words taken out, candidates of any frequency) measuring has noise, and the known totals are the "
         f"means of {NOISY_REPEATS} measurements; where a run tests everything by itself, *banzhaf, everything tested* "
         "is the same run, and stands here once. Figures are means over both labels, in *a class of 5%*, too. "
-        + written.FORMER_PRIORS
+        + f"{written.FORMER_PRIORS} {written.FORMER_BLOCKS}."
         + f" {found.get('digits', '')}".rstrip(),
         _table(by_itself, names, COLUMNS),
-        "\n".join([_outside(by_itself), *_few(by_itself), *_saturation(by_itself)]),
+        "\n".join([_outside(by_itself), *_few(by_itself), *_saturation(by_itself), *_not_run(by_itself)]),
         "A run that `--max-model-calls` ends knows less than it may think: many of its words have a test or two, and "
         "the model was asked about some of the documents only.",
         _table(budgets, names, COLUMNS),
@@ -419,11 +420,12 @@ def _known(path: Path) -> str:
     for model in dict.fromkeys(row["model"] for row in rows if row not in led and row not in everything):
         counts = [[int(n) for n in re.findall(r"\d+", row["leads"])] for row in rows if row["model"] == model]
         file_alone, with_rules = (sorted(column) for column in zip(*counts))
-        verdict = "reached" if file_alone[0] >= GOAL else "**missed**"
+        least = (file_alone[0], with_rules[0])
+        by_file, by_both = ("reached" if n >= GOAL else "**missed**" for n in least)
         told.append(
             f"- {model}, {len(counts)} lists of {K} terms: in its lexicon file {_spread(file_alone)}, in that or the "
             f"tables and rules that it goes by as well {_spread(with_rules)} (goal: at least {GOAL} in every list, "
-            f"by the file {verdict})."
+            f"by the file {by_file}, by all of them {by_both})."
         )
     told += [_ceiling(everything)] if everything else []
     return "\n".join([told[0], "", *told[1:]])
@@ -547,6 +549,23 @@ def _saturation(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def _place(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["task"], row["model"], row["documents"]
+
+
+def _not_run(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The cells of tasks, models, variants and sizes that no row is about.
+
+    >>> _not_run([{"task": "a", "model": "m", "variant": v, "documents": n} for v, n in (("x", 1), ("y", 1), ("x", 9))])
+    ['- Not run: a, m, y, 9.']
+    """
+    there = {tuple(row[name] for name in _NAMES) for row in rows}
+    lacking = [
+        cell for cell in product(*(dict.fromkeys(row[name] for row in rows) for name in _NAMES)) if cell not in there
+    ]
+    by_what: dict[tuple[Any, ...], list[int]] = {}
+    for *what, n in lacking:
+        by_what.setdefault(tuple(what), []).append(n)
+    told = [f"{', '.join(map(str, what))}, {' and '.join(f'{n:,}' for n in sizes)}" for what, sizes in by_what.items()]
+    return [f"- Not run: {'; '.join(told)}."] if told else []
 
 
 MOSTLY = 0.9

@@ -80,13 +80,13 @@ def rows_of(place: Arena, collection: Sequence[str] | None, arguments: argparse.
 
 
 def table(rows: Sequence[Mapping[str, Any]], calls: Sequence[int]) -> str:
-    """By method and calls the mean share of the oracle's replacement, and the mean rise in insertion, of the last two
+    """By method and calls the mean share of the oracle's replacement, and the mean rise in insertion, of the last three
     methods; below it what the reference has more than each rival, with the 95% band of the pairs."""
     lines = [
         f"| calls, predictions included | {' | '.join(f'{n:,}' for n in calls)} |",
         "|---" * (len(calls) + 1) + "|",
     ]
-    for column, methods, digits in (("replacement", METHODS, 2), ("insertion", METHODS[-2:], 3)):
+    for column, methods, digits in (("replacement", METHODS, 2), ("insertion", METHODS[-3:], 3)):
         for method in methods:
             here = [[value for _, value in _pairs(rows, method, n, column)] for n in calls]
             name = method if column == "replacement" else f"{method}, {column}"
@@ -102,7 +102,7 @@ def _pairs(rows: Sequence[Mapping[str, Any]], method: str, calls: int, column: s
 
 def _differences(rows: Sequence[Mapping[str, Any]], calls: Sequence[int]) -> Iterator[str]:
     """What the reference has more than its rivals, seed by seed and label by label."""
-    for column, rival in (("replacement", METHODS[2]), ("replacement", METHODS[3]), ("insertion", METHODS[3])):
+    for column, rival in product(("replacement", "insertion"), METHODS[2:4]):
         told = []
         for n in calls:
             both = zip(_pairs(rows, METHODS[-1], n, column), _pairs(rows, rival, n, column))

@@ -32,9 +32,9 @@ TWICE = "740a46a"
 IN_TURN = "0f068b6"
 FORMER_BLOCKS = (
     f"Rows of `banzhaf` of commits before {TWICE} are of a race that measured no document again by choice, and before "
-    f"{IN_TURN} of one that gave a round to one label after another: with 500 and 1,000 calls the second one had "
-    "no test."
+    f"{IN_TURN} of one that gave a round to one label after another"
 )
+NO_TEST = "with 500 and 1,000 calls the second one had no test"
 
 
 def is_former(commit: str) -> bool:

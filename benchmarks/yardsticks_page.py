@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import csv
 import json
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +68,7 @@ def read(path: Path) -> list[dict[str, str]]:
 def write(folder: Path, page: Path = PAGE) -> None:
     """Write the page from the rows in a folder."""
     by_model = {name: read(folder / f"yardsticks_{name}.csv") for name in MODELS}
-    parts = [HEAD.format(best=_best(by_model), unmade=_unmade(by_model)), _made(by_model)]
+    parts = [_wrapped(HEAD.format(best=_best(by_model), unmade=_unmade(by_model))), _made(by_model)]
     for model, title in TITLES_OF_MODELS.items():
         if by_model[model]:
             told = _facts(by_model[model]) + _accuracy(folder, model) + _settled(by_model[model])
@@ -100,7 +102,9 @@ def figures(rows: Sequence[Row], column: str) -> Cells:
     if column == "stability":
         return _stability(rows)
     oracle = {
-        class_of(row): float(row[column]) for row in rows if row["method"] == ORACLE_OF.get(column) and row[column] != ""
+        class_of(row): float(row[column])
+        for row in rows
+        if row["method"] == ORACLE_OF.get(column) and row[column] != ""
     }
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row in rows:
@@ -227,6 +231,12 @@ def _two_rules(rows: Sequence[Row], column: str) -> str | None:
         f"`{TO_ITS_END}` is what `{REFERENCE}` at {most:,} calls is, under another rule (commit "
         f"{', '.join(sorted(ended))}, {written.OF_FORMER_RULE})."
     )
+
+
+def _wrapped(text: str) -> str:
+    """Paragraphs in lines of a page."""
+    fill = partial(textwrap.fill, width=118, break_long_words=False, break_on_hyphens=False)
+    return "\n\n".join(map(fill, text.split("\n\n")))
 
 
 def _best(by_model: Mapping[str, Sequence[Row]]) -> str:
@@ -491,7 +501,7 @@ def _made(by_model: Mapping[str, Sequence[Row]]) -> str:
     told = ", ".join(f"`docs/data/yardsticks_{name}.csv`" for name, rows in by_model.items() if rows)
     told += ", `docs/data/yardsticks_roar.csv`, `docs/data/planting.csv`"
     told += ". `make yardsticks DATA=FOLDER` makes those that are missing, and this page."
-    return f"Rows: {told} {written.FORMER_PRIORS} {written.FORMER_BLOCKS}"
+    return f"Rows: {told} {written.FORMER_PRIORS} {written.FORMER_BLOCKS}: {written.NO_TEST}."
 
 
 def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -510,29 +520,29 @@ ends early is scored as it is.
 
 Deletion comes last: its oracle leaves out one word at a time, which is what occlusion does, so it favours occlusion
 and `fast`. *Documents that were not explained* is deletion too, and the oracle of *replacement* also takes one word
-at a time, so they are its kin; insertion, planted words and retraining are not: {best}.
-*Stability* is no quality by itself: `frequency` has most of it. *Methods* (`benchmarks/contenders.py`): `occlusion` leaves each term of random documents out once, and
-is the simplest rival; LIME (25 samples a document) and SHAP (50) are summed with their sign, as are the values of
-`shapiq`; `surrogate` is a regression of the predictions alone, and `surrogate, then tests` a plain loop over its 60
-best words of each label; `gradient` (encoders only) is gradient x input, a document a call, its way back not counted;
-`paper` and `paper-optimised` are the paper's rule with the perturbator `corpus`, whose words also replace words in
-*replacement*: all masks are filled in one pass, `paper` has the one-step bound of the paper's code, and both get the
-surest documents, as many as two fifths of the calls predict; a label without a test has no list, but in the table of
-the small encoder, which is older, such lists are filled up with words that no test met. `banzhaf` and `fast` are
-presets. `fast` ends when it holds its lists for settled, `fast, all calls` does
-not, and `fast, no surrogate` learns nothing from the predictions. `banzhaf` and `paper-optimised` may name no stop
-words and no words of fewer than 5 occurrences, which the oracles and the others may: a part of their distance is
-that, and rows of `banzhaf, every word` would say how large a part.{unmade} All yardsticks of this study measure in plain words (`--terms
-plain`). `fast` and `surrogate` look for signs, too: a sign that they list takes one of 20 places, and nothing is
-removed for it (insertion does put it in). How many such words were listed stands above the tables. `evaluate
---yardsticks` measures what the run itself calls a term.
+at a time, so they are its kin; insertion, planted words and retraining are not: {best}. *Stability* is no quality by
+itself: `frequency` has most of it. *Methods* (`benchmarks/contenders.py`): `occlusion` leaves each term of random
+documents out once, and is the simplest rival; LIME (25 samples a document) and SHAP (50) are summed with their sign,
+as are the values of `shapiq`; `surrogate` is a regression of the predictions alone, and `surrogate, then tests` a
+plain loop over its 60 best words of each label; `gradient` (encoders only) is gradient x input, a document a call,
+its way back not counted; `paper` and `paper-optimised` are the paper's rule with the perturbator `corpus`, whose
+words also replace words in *replacement*: all masks are filled in one pass, `paper` has the one-step bound of the
+paper's code, and both get the surest documents, as many as two fifths of the calls predict; a label without a test
+has no list, but in the table of the small encoder, which is older, such lists are filled up with words that no test
+met. `banzhaf` and `fast` are presets. `fast` ends when it holds its lists for settled, `fast, all calls` does not,
+and `fast, no surrogate` learns nothing from the predictions. `banzhaf` and `paper-optimised` may name no stop words
+and no words of fewer than 5 occurrences, which the oracles and the others may: a part of their distance is that, and
+rows of `banzhaf, every word` would say how large a part.{unmade} All yardsticks of this study measure in plain words
+(`--terms plain`). `fast` and `surrogate` look for signs, too: a sign that they list takes one of 20 places, and
+nothing is removed for it (insertion does put it in). How many such words were listed stands above the tables.
+`evaluate --yardsticks` measures what the run itself calls a term.
 
 **Bold** is the best of a column. An arrow: above (↑) or below (↓) `fast` at 5%, paired by class, after Holm's
 correction over the table; the p of a line below it is corrected over the numbers of calls. The two classes of a task
 share one model, so there are half as many independent cases as classes; and `demo` and `rotten-tomatoes` are two
-splits of the same film reviews, so there are four corpora, not five. A line below a table ends with what is left where
-all classes of a corpus count as one case: at which numbers of calls the 95% band over corpora, each by itself and not
-corrected, leaves out 0."""
+splits of the same film reviews, so there are four corpora, not five. A line below a table ends with what is left
+where all classes of a corpus count as one case: at which numbers of calls the 95% band over corpora, each by itself
+and not corrected, leaves out 0."""
 
 PLANTED = """\
 Six made-up words for each class are planted in the texts that a linear classifier learns from, and in the documents
