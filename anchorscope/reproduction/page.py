@@ -118,7 +118,7 @@ def page(
         "it asks for at what one of each took when they were drawn (processor time on a CPU, the clock's on a GPU that "
         "several processes share).\n",
         _times(summary),
-        _of_fast(summary),
+        _of_fast(summary, TIMES_OF_FAST),
         _serial(summary, serial),
         _rounds(summary),
         "The reference's own figures, in minutes (eight A40 GPUs, five seeds):\n",
@@ -127,7 +127,7 @@ def page(
         "AOPC^20 at the end of a run, mean over seeds (all figures: "
         f"[{name}_settings.csv](data/{name}_settings.csv)).\n",
         _quality(summary),
-        _of_fast(summary),
+        _of_fast(summary, QUALITY_OF_FAST),
         *_lists(summary),
         "## Accuracy drop\n",
         SENTENCES,
@@ -255,13 +255,20 @@ def _times(summary: Summary) -> str:
     return _table(["task, model", *TIMED], rows)
 
 
-def _of_fast(summary: Summary) -> str:
-    """At which commits this project's own default was run: it moves with the project."""
+def _of_fast(summary: Summary, what_else: str = "") -> str:
+    """At which commits this project's own default was run, as it moves with the project; and what its column is not."""
     commits = {record.get("commit", "") for key, record in summary.records.items() if key.setting == "fast"}
     told = [f"commit {commit[:9]}" for commit in sorted(commits - {""})] + [NO_COMMIT] * ("" in commits)
-    return f"*fast*: {', '.join(told)}.\n" if told else ""
+    return f"*fast*: {', '.join(told)}.{what_else}\n" if told else ""
 
 
+TIMES_OF_FAST = (
+    " It asks what taking a word out costs, and tests no anchors: its column is no acceleration of the others."
+)
+QUALITY_OF_FAST = (
+    " It takes words out, as this measure does, and may list stop words and rare words: its column stands beside the "
+    "others, and is no verdict on an aggregation."
+)
 NO_COMMIT = "the records name no commit; measured before 1365d3d00, when a race gave out its tests otherwise"
 """Records name their commit since then."""
 
