@@ -98,8 +98,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "Anchors appear mostly in one class",
         "Anchors commonly appear in at most one class.",
-        "of the words that are anchors at all, more than half are anchors of one class only, for every task and model; a "
-        "word that is an anchor once cannot be otherwise",
+        "of the words that are anchors at all, more than half are anchors of one class only, for every task and model; "
+        "a word that is an anchor once cannot be otherwise",
         rules.one_class,
         "aggregations",
     ),
