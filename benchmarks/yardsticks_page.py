@@ -423,12 +423,29 @@ def _planting(rows: Sequence[Row]) -> Iterable[str]:
         "1 to 2": lambda s: 1 <= s < 2,
         "2 and more": lambda s: s >= 2,
     }
-    lines = [line(name, chosen) for name, chosen in sets.items()]
-    lines += [line(name, [row for row in rows if fits(float(row["shift"]))]) for name, fits in strengths.items()]
+    sets |= {name: [row for row in rows if fits(float(row["shift"]))] for name, fits in strengths.items()}
+    sets["all"] = [*rows]
     told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}.{_former(rows)}"
     yield told + yardsticks_caveats.one_corpus(rows)
-    yield _markdown(heads, [*lines, line("all", rows)])
-    yield yardsticks_caveats.below(rows)
+    yield _markdown(heads, [line(name, chosen) for name, chosen in sets.items()])
+    yield f"{_missed(sets)} {yardsticks_caveats.below(rows)}"
+
+
+def _missed(sets: Mapping[str, Sequence[Row]]) -> str:
+    """In which rows of the table of planted words less than was promised lies inside its interval.
+
+    >>> _missed({"a": [{"inside": "True"}], "b": [{"inside": "False"}, {"inside": ""}], "c": [{"inside": ""}]})
+    'Of the 2 rows of this table that have intervals 1 is below 85%, which is **missed** there: b 0.0%.'
+    """
+    known = {name: [row["inside"] == "True" for row in rows if row["inside"] != ""] for name, rows in sets.items()}
+    shares = {name: float(np.mean(of)) for name, of in known.items() if of}
+    few = [f"{name} {share:.1%}" for name, share in shares.items() if share < yardsticks_caveats.PROMISED]
+    promised = f"{yardsticks_caveats.PROMISED:.0%}"
+    there = f"the {len(shares)} rows of this table that have intervals"
+    if not few:
+        return f"None of {there} is below {promised}."
+    is_or_are = "is" if len(few) == 1 else "are"
+    return f"Of {there} {len(few)} {is_or_are} below {promised}, which is **missed** there: {', '.join(few)}."
 
 
 def _peers(rows: Sequence[Row]) -> str:
