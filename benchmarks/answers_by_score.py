@@ -12,6 +12,7 @@ found. The rules are functions, so there are no gradients to compare.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -76,6 +77,18 @@ def found_after(found: dict[int, float | str]) -> Any:
     """
     lacking = [calls for calls, told in found.items() if told != 1.0]
     return next((calls for calls in found if calls > max(lacking, default=0)), NO_ANSWER)
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The table of docs/method.md: a row a score, the least number of calls under each rule."""
+    found = {(row["rule"], row["score"]): row["found after"] for row in rows}
+    names = {DEFAULT: "default: occlusion and a surrogate"}
+    lines = [["", *RULES]]
+    for score in SCORES:
+        calls = [found[name, score] for name in RULES]
+        lines.append([names.get(score, f"`{score}`"), *(f"{int(n):,}" if n else "–" for n in calls)])
+    head, *others = (f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines)
+    return "\n".join([head, "|---" * len(lines[0]) + "|", *others])
 
 
 if __name__ == "__main__":

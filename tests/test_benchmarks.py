@@ -26,6 +26,7 @@ from anchorscope.testing import WeightPredictor
 from anchorscope.text.read import read_texts
 from anchorscope.text.words import split
 from benchmarks import (
+    answers_by_score,
     calibration,
     contenders,
     encoder,
@@ -378,6 +379,18 @@ def test_the_tables_of_performance_are_made_of_their_rows() -> None:
     for task in ("corona", "rotten-tomatoes"):
         assert peers_page.table(rows, task) in text
     assert encoder.table() in text
+
+
+def test_what_the_method_says_of_local_scores_is_made_of_its_rows() -> None:
+    rows = yardsticks_page.read(written.DATA / "answers_by_score.csv")
+    assert answers_by_score.table(rows) in (written.DATA.parent / "method.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["method", "limits", "calibration"])
+def test_pages_agree_on_how_often_rules_have_their_truth_inside(name: str) -> None:
+    rows = yardsticks_page.read(written.DATA / "rules.csv")
+    held, of = (sum(int(row[column]) for row in rows) for column in ("held", "of"))
+    assert f"{held} of {of}" in (written.DATA.parent / f"{name}.md").read_text(encoding="utf-8")
 
 
 def test_what_the_method_says_of_insertion_is_made_of_its_rows() -> None:
