@@ -17,7 +17,7 @@ from anchorscope.asking.answers import answers_in_batches
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.planning.candidates import Candidates, find_candidates, priorities
 from anchorscope.planning.plan import Round, Skips
-from anchorscope.planning.vocabulary import NO_TERM
+from anchorscope.planning.tokens import NO_TERM
 from anchorscope.scoring.placebo import N_FEATURES, effect_of_any, features
 from anchorscope.scoring.surrogate import N_FOLDS, Surrogate, fit
 from anchorscope.scoring.tally import Tally
