@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from anchorscope.scoring.aggregation import Aggregation, DrawnTotals, Standing
 from anchorscope.scoring.posterior import (
     Forecast,
+    LabelSums,
     MixtureTotals,
     Prior,
-    Sums,
     all_totals,
     draw_totals,
     pooled_prior,
@@ -179,7 +179,7 @@ class LabelForecast:
         """What taking out any word like each one does, on average over the documents that hold it."""
         return self._usual(self._sums)
 
-    def _usual(self, sums: Sums) -> Floats:
+    def _usual(self, sums: LabelSums) -> Floats:
         # The centre is what is found beyond that: an ordinary word has the scale 1, and nobody is asked for more.
         return sums.placebo + self.prior.centre * np.minimum(sums.scale, 1.0)
 
