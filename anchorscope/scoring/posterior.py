@@ -1,5 +1,7 @@
 """What the documents that are not tested yet may still bring: membership in the top k, and expected regret.
 
+In docs/method.md it is *How much the rest will bring*, with why each part is there.
+
 The score of a word rests on a total over the N documents that hold it: of its values, or of its anchors. n of these
 documents, a simple random sample, are tested. What document d brings is
 

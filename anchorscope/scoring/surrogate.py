@@ -1,5 +1,7 @@
 """What the documents' own predictions say about every term: a ridge regression of them on bags of terms.
 
+In docs/method.md it is *What the predictions say already*, with what happens where it misleads.
+
 A run has asked the model about every document, or about a sample of them, before it tests anything. These answers say a
 lot already: with x_d the terms of document d (each 1 or 0) and P_d the probability of a label,
 
