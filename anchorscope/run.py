@@ -45,7 +45,6 @@ from anchorscope.loop import Clock, Loop, Parts
 from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates, priorities
 from anchorscope.planning.collection import (
     Collection,
-    LazyWords,
     Predictions,
     check_labels,
     collect,
@@ -57,6 +56,7 @@ from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import N_FOLDS, Surrogate
 from anchorscope.settings import NO_PERTURBATOR, Settings, check_score, needs_perturbator, strategy
 from anchorscope.text.read import Documents
+from anchorscope.text.words import LazyWords
 from anchorscope.types import Backend, Cost, Document, HeardLabels, Perturbator, Predictor, SharingBackend, Snapshot
 
 TESTED_FIRST = 256
