@@ -330,6 +330,7 @@ def original_probabilities(
     perturbator: Perturbator, lexicon: Lexicon, documents: Sequence[Words]
 ) -> list[NDArray[np.float64]]:
     """The perturbator's probability of each word at its own place, all the others in view: a pass a word."""
+    # A text for each of its words, in which that one is masked; a row of proposals each.
     texts = [words for words in documents for _ in range(len(words))]
     masks = [mask for words in documents for mask in np.eye(len(words), dtype=bool)]
     proposals = perturbator.propose(texts, masks)
