@@ -27,11 +27,12 @@ from numpy.typing import NDArray
 
 from anchorscope import registry
 from anchorscope.planning.candidates import check_scripts, choose, find_candidates
-from anchorscope.planning.collection import LazyWords, check_labels
+from anchorscope.planning.collection import check_labels
 from anchorscope.sampling.draws import half_masks
 from anchorscope.sampling.engine import SHARED_BLOCK
 from anchorscope.settings import Settings, check_score, strategy
 from anchorscope.text.read import Documents
+from anchorscope.text.words import LazyWords
 from anchorscope.types import Perturbator, Predictor, Unit, Words
 
 BATCH = 16

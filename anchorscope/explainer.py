@@ -26,7 +26,6 @@ from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError, DocumentsError, InputError, in_a_line
 from anchorscope.local import LocalExplanation, explain_document, tested_positions
 from anchorscope.perturbators.choose import choose_perturbator
-from anchorscope.planning.collection import LazyWords
 from anchorscope.predictors import as_predictor
 from anchorscope.predictors.labels import given_names, share_of
 from anchorscope.result import Result
@@ -43,7 +42,7 @@ from anchorscope.settings import (
 from anchorscope.text.read import Documents, listed_texts, read_texts
 from anchorscope.text.rule import PLAIN
 from anchorscope.text.segmenters import needed_segmenters
-from anchorscope.text.words import split
+from anchorscope.text.words import LazyWords, split
 from anchorscope.types import HeardLabels, Perturbator, Predictor, Snapshot, Words
 
 

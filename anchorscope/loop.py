@@ -191,13 +191,6 @@ class Loop:
         n_calls = self._score.calls(unit)
         return n_calls if isfinite(n_calls) else self._parts.settings.max_samples * len(unit)
 
-    def _least_calls(self, n_more: float) -> int:
-        """The calls of a run that has so many more for tests, whether it goes on or draws its documents anew."""
-        spent = self._cost.answers
-        n_predicted = self._collection.n_documents.sum()
-        anew = least_calls(self._parts.n_documents, spent - n_predicted + n_more, draws=self._parts.draws)
-        return max(ceil(spent + n_more), anew)
-
     def _known(self, round_: Round) -> tuple[Measurements, Cost]:
         """What is written down of a round, if it is the one that is planned now, or its first units; and its cost."""
         journal = self._parts.journal

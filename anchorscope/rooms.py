@@ -66,7 +66,7 @@ ROOMS = (
     Room(
         "explainer",
         "the front door of the library",
-        "text asking settings planning predictors perturbators result local run",
+        "text asking settings predictors perturbators result local run",
     ),
     Room("demo", "the demo's reviews and classifier"),
     Room("testing", "suites for every plug", "text asking scoring settings local_scores planning perturbators"),

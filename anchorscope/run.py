@@ -45,7 +45,6 @@ from anchorscope.loop import Clock, Loop, Parts
 from anchorscope.planning.candidates import Candidates, check_scripts, choose, find_candidates, priorities
 from anchorscope.planning.collection import (
     Collection,
-    LazyWords,
     Predictions,
     check_labels,
     collect,
@@ -57,6 +56,7 @@ from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.surrogate import N_FOLDS, Surrogate
 from anchorscope.settings import NO_PERTURBATOR, Settings, check_score, needs_perturbator, strategy
 from anchorscope.text.read import Documents
+from anchorscope.text.words import LazyWords
 from anchorscope.types import Backend, Cost, Document, HeardLabels, Perturbator, Predictor, SharingBackend, Snapshot
 
 TESTED_FIRST = 256
@@ -105,8 +105,8 @@ class Run:
         self._keep_texts = keep_texts
         self._price_per_1000 = price_per_1000
         self._last: Snapshot | None = None
-        self._predicting = Cost()  # what predicting the documents took, tries that failed included
         self._finished = False
+        self._predicting = Cost()  # what predicting the documents took, tries that failed included
         self.on_predicted: OnPredicted = lambda n, n_documents: None  # called as documents are predicted
         self.has_predicted = False  # whether the model has answered about documents, in this life or an earlier one
         self.n_drawn = 0  # documents that the model is asked about, once that is known
@@ -117,12 +117,16 @@ class Run:
         refuse_existing(folder, resume)
         if workers is not None:
             check_workers(workers)
+        self._choose_documents()
+
+    def _choose_documents(self) -> None:
+        """Which documents are explained, which are skipped and why, and what cuts their words; how long that took."""
         start = monotonic()
-        self._chosen, left_out = choose(documents.documents, settings)
-        self._skipped = {**documents.skipped, **left_out}
-        if documents.beyond is not None:
-            self._skipped["not drawn, only counted"] = documents.beyond.n_documents - len(self._chosen)
-        self._segmenters = check_scripts(self._chosen, settings)
+        self._chosen, left_out = choose(self._documents.documents, self._settings)
+        self._skipped = {**self._documents.skipped, **left_out}
+        if self._documents.beyond is not None:
+            self._skipped["not drawn, only counted"] = self._documents.beyond.n_documents - len(self._chosen)
+        self._segmenters = check_scripts(self._chosen, self._settings)
         self._choosing = Cost(seconds=monotonic() - start + self._predictor.probed_seconds)
 
     def _leave(self, journal: Journal) -> None:

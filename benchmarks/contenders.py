@@ -33,7 +33,8 @@ from anchorscope.asking.answers import answers_in_batches
 from anchorscope.asking.budget import Budget
 from anchorscope.asking.predicting import PREDICTIONS_SHARE
 from anchorscope.asking.removals import ordered
-from anchorscope.evaluation import lime, shap
+from anchorscope.evaluation.lime import LIME
+from anchorscope.evaluation.shap import SHAP
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.candidates import find_candidates, priorities
 from anchorscope.planning.collection import Collection, Predictions, collect, fit_surrogate
@@ -184,7 +185,7 @@ def signed_lime(given: Documents, samples: int = LIME_SAMPLES) -> Lists:
     return _summed(
         given,
         lambda text: samples,
-        lambda text, label: lime.local_weights(given.predictor, text, label, samples=samples, seed=given.seed),
+        lambda text, label: LIME.local_weights(given.predictor, text, label, samples=samples, seed=given.seed),
     )
 
 
@@ -193,7 +194,7 @@ def signed_shap(given: Documents, samples: int = SHAP_SAMPLES) -> Lists:
     return _summed(
         given,
         lambda text: samples + 2,
-        lambda text, label: shap.local_weights(given.predictor, text, label, samples=samples, seed=given.seed),
+        lambda text, label: SHAP.local_weights(given.predictor, text, label, samples=samples, seed=given.seed),
     )
 
 

@@ -28,8 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.asking.budget import Budget
-from anchorscope.evaluation.falls import aopc_of_lists
-from anchorscope.evaluation.yardsticks import Yardsticks
+from anchorscope.evaluation.yardsticks import Yardsticks, aopc_of_lists
 from anchorscope.run import Run
 from anchorscope.scoring.surrogate import Surrogate
 from anchorscope.settings import preset

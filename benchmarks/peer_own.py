@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope import registry
-from anchorscope.evaluation import lime, shap
+from anchorscope.evaluation.lime import LIME
+from anchorscope.evaluation.shap import SHAP
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.predictors import as_predictor
 from anchorscope.run import Run
@@ -72,7 +73,7 @@ def explain(
 def attribute(way: str, documents: list[Judged], predictor: Predictor) -> tuple[dict[str, dict[str, float]], Cost]:
     """The mean weights of each label's terms by LIME or SHAP, with their sign, and what they took."""
     counted = _Counted(predictor)
-    weights = (lime if way == "lime" else shap).weights(counted, [document.text for document in documents], signed=True)
+    weights = (LIME if way == "lime" else SHAP).weights(counted, [document.text for document in documents], signed=True)
     return weights, Cost(predictor_texts=counted.n_texts)
 
 

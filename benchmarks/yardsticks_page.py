@@ -20,7 +20,7 @@ from scipy import stats
 
 from anchorscope.evaluation.known_answers import RULES
 from anchorscope.evaluation.shortcuts import ranks
-from anchorscope.evaluation.stability import shared_words
+from anchorscope.evaluation.yardsticks import shared_words
 from benchmarks import written, yardsticks_caveats
 from benchmarks.arenas import MODELS, TASKS, shortcuts
 from benchmarks.contenders import CONTENDERS, TORCH_ONLY

@@ -338,12 +338,25 @@ def of_models() -> dict[str, Case]:
     hanging = [*start, "--model", "reliability.bad_models:hangs", "--max-seconds", "1"]
     found["hangs when it is asked for its labels"] = Case(hanging, alone=True)
     found["hangs with its first documents"] = Case([*hanging, "--labels", "no,yes"], alone=True, status=1)
+    found |= of_workers_and_streams(start)
+    found |= of_model_files(start)
+    return found
+
+
+def of_workers_and_streams(start: Sequence[str]) -> dict[str, Case]:
+    """Models that workers cannot have, and models that change the process they are in; each in a process of its own."""
+    found = {}
     for name in ("cannot_travel", "long_farewell"):
         travel = [*start, "--model", f"reliability.bad_models:{name}", "--workers", "2"]
         found[f"{name} to workers"] = Case(travel, alone=True)
         found[f"{name} to workers, kept"] = Case([*travel, "--out", "new"], alone=True)
     for name in ("closes_streams", "closes_files", "renames_the_world", "leaves_a_thread", "takes_leave"):
         found[name] = Case([*start, "--model", f"reliability.bad_models:{name}", "--labels", "no,yes"], alone=True)
+    return found
+
+
+def of_model_files(start: Sequence[str]) -> dict[str, Case]:
+    """What stands behind ``--model`` and is no model: files, folders, modules, addresses."""
     paths = (
         "missing.skops",
         "a\0b",
@@ -369,8 +382,8 @@ def of_models() -> dict[str, Case]:
         "",
     )
     modules = ("exiting:model", "failing:model", "unwritten:model", "no_such_module:model", "json:no_such_name")
-    for spec in (*paths, *modules, "hf", "empty_hf", "reliability.models:reviews.nothing"):
-        found[spec[:30]] = Case([*start, "--model", spec, "--labels", "no,yes"])
+    specs = (*paths, *modules, "hf", "empty_hf", "reliability.models:reviews.nothing")
+    found = {spec[:30]: Case([*start, "--model", spec, "--labels", "no,yes"]) for spec in specs}
     for address in ("http://[::1", "http://127.0.0.1:99999/", "http://127.0.0.1:9/\x01", "https:///x"):
         found[ascii(address)] = Case([*start, "--model", address, "--api", "mlflow", "--labels", "no,yes"])
     here = ("--model", "http://127.0.0.1:9/", "--labels", "no,yes")

@@ -155,9 +155,9 @@ def bomb() -> bytes:
     return gzip.compress(bytes(300 << 20))
 
 
-def kinds(elsewhere: str) -> dict[str, Kind]:
-    """Every kind by name; ``elsewhere`` is the address of another server."""
-    refused: dict[str, Respond] = {
+def too_much(elsewhere: str) -> dict[str, Respond]:
+    """Answers that are endless, slow or huge, and addresses that lead elsewhere."""
+    return {
         "a body without end, a byte at a time": without_end(CHUNKED, b"1\r\n \r\n", 0.01),
         "a body without end, as fast as it goes": without_end(CHUNKED, SPACES),
         "headers without end": without_end(HEAD, b"X-Header: aaaaaaaaaaaaaaaa\r\n", 0.001),
@@ -178,6 +178,12 @@ def kinds(elsewhere: str) -> dict[str, Kind]:
         "a redirect to itself": said(b"", "307 Round", Location="/predict"),
         "a redirect elsewhere": said(b"", "307 There", Location=elsewhere),
         "a redirect that repeats the key": said(b"", "302 There", Location=f"{elsewhere}?k={KEY}"),
+    }
+
+
+def malformed() -> dict[str, Respond]:
+    """Answers that are no rows of probabilities, or no HTTP."""
+    return {
         "another schema": said({"answer": "yes"}),
         "a list": said([1, 2, 3]),
         "a number": said(5),
@@ -209,6 +215,12 @@ def kinds(elsewhere: str) -> dict[str, Kind]:
         "a connection that drops": _drops,
         "no HTTP": lambda _: [ESCAPES.encode() + b"\r\n\r\n"],
         "escapes in the reason": said(ESCAPES.encode(), "400 \x1b]0;owned\x07"),
+    }
+
+
+def errors() -> dict[str, Respond]:
+    """Statuses that say that something went wrong."""
+    return {
         "400": said({"error": ESCAPES}, "400 No"),
         "401": repeating_key("401 Who"),
         "401, the key in escapes": repeating_key("401 Who", lambda key: "".join(f"\\u{ord(c):04x}" for c in key)),
@@ -226,6 +238,11 @@ def kinds(elsewhere: str) -> dict[str, Kind]:
         "999": said(b"", "999 What"),
         "500 with megabytes of escapes": said(ESCAPES.encode() * 1_000_000, "500 No"),
     }
+
+
+def kinds(elsewhere: str) -> dict[str, Kind]:
+    """Every kind by name; ``elsewhere`` is the address of another server."""
+    refused = {**too_much(elsewhere), **malformed(), **errors()}
     taken: dict[str, Respond] = {
         "a cookie": with_cookie,
         "a right answer with a wait": lambda request: [answer(_rows(request), Retry_After="1000000000")],

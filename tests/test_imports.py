@@ -202,6 +202,19 @@ def test_names_of_local_scores_are_compared_nowhere() -> None:
     assert compared(names, but=("reproduction", "local_scores", "evaluation")) == []
 
 
+def test_a_function_fits_a_screen() -> None:
+    """Fifty lines, in the package and in whatever else is kept beside it."""
+    long = [
+        f"{path.relative_to(PACKAGE.parent)}:{node.lineno} {node.name}"
+        for folder in (PACKAGE, *(PACKAGE.parent / name for name in ("benchmarks", "reliability", "training", "tests")))
+        for path in sorted(folder.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if (node.end_lineno or 0) - node.lineno + 1 > 50
+    ]
+    assert not long, "name its parts and make functions of them"
+
+
 def test_the_rule_of_what_a_word_is_stands_in_one_place() -> None:
     """Patterns and classes of characters that tell letters from signs."""
     mentions = re.compile(r"\\p\{(L|N|WB|Extended|Emoji)|0-9A-Za-z")

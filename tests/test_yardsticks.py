@@ -13,13 +13,11 @@ from runs import WEIGHTS, finish, make_run, predictor, reviews
 from anchorscope.asking.removals import Removals
 from anchorscope.cli import main
 from anchorscope.evaluation.attributions import mean_absolute, mean_signed
-from anchorscope.evaluation.falls import aopc_of_lists
 from anchorscope.evaluation.insertion import Insertions, with_word
 from anchorscope.evaluation.known_answers import FILLERS, LABELS, RULES, rule
 from anchorscope.evaluation.shortcuts import Shortcut, plant_in_texts, plant_in_training, recall
-from anchorscope.evaluation.stability import shared_words
 from anchorscope.evaluation.substitutes import fills, named_substitutes
-from anchorscope.evaluation.yardsticks import Yardsticks, n_changes, n_oracle
+from anchorscope.evaluation.yardsticks import Yardsticks, aopc_of_lists, n_changes, n_oracle, shared_words
 from anchorscope.testing import KeywordPredictor, WeightPredictor
 from anchorscope.text.words import split
 from anchorscope.types import Proposals, Words

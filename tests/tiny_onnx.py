@@ -56,6 +56,14 @@ def tiny_onnx(
     model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
     onnx.checker.check_model(model)
     onnx.save(model, folder / "model.onnx")
+    _write_tokenizer(folder, words)
+    named = {str(number): label for number, label in enumerate(labels)}
+    (folder / "config.json").write_text(json.dumps({"id2label": named, "max_position_embeddings": 3000}))
+    return folder / "model.onnx"
+
+
+def _write_tokenizer(folder: Path, words: Sequence[str]) -> None:
+    """tokenizer.json: a token a word, in lower case."""
     vocabulary = {word: number for number, word in enumerate(words)}
     tokenizer = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "post_processor": None,
@@ -63,6 +71,3 @@ def tiny_onnx(
         "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"},
     }  # fmt: skip
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-    named = {str(number): label for number, label in enumerate(labels)}
-    (folder / "config.json").write_text(json.dumps({"id2label": named, "max_position_embeddings": 3000}))
-    return folder / "model.onnx"

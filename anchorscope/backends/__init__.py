@@ -10,3 +10,6 @@ BACKENDS = MappingProxyType(
     {"local": "anchorscope.backends.local:local_backend", "ray": "anchorscope.backends.ray_actors:ray_backend"}
 )
 """Each is called with a local score and the number of workers, and with what stands behind a colon of its name."""
+
+BLOCKS = MappingProxyType({"ray": "anchorscope.backends.ray_blocks:ray_blocks"})
+"""What reads Parquet files where the workers of a backend are; for the others they are read in this process."""

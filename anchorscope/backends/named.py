@@ -8,7 +8,7 @@ from inspect import signature
 from pathlib import Path
 
 from anchorscope import registry
-from anchorscope.backends.ray_blocks import ray_blocks
+from anchorscope.backends import BLOCKS
 from anchorscope.errors import InputError
 from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.text.blocks import Blocks, ParquetBlocks
@@ -48,8 +48,9 @@ def named_blocks(
     ``max_unpacked`` bytes of text, on workers each of its groups of rows."""
     name, _, argument = spec.partition(":")
     named_backend(spec)
-    if name != "ray":
+    if name not in BLOCKS:
         yield ParquetBlocks(paths, column, max_unpacked)
         return
-    with ray_blocks(paths, column, max_unpacked, argument or None, workers) as blocks:
+    read_blocks = registry.load(BLOCKS[name])
+    with read_blocks(paths, column, max_unpacked, argument or None, workers) as blocks:
         yield blocks

@@ -23,12 +23,11 @@ from anchorscope.evaluation.sentences import SentenceEffect, measure, parse
 from anchorscope.evaluation.substitutes import named_substitutes
 from anchorscope.files import OF_LABELS, refuse_foreign, write_whole
 from anchorscope.perturbators.choose import choose_perturbator
-from anchorscope.planning.collection import LazyWords
 from anchorscope.report.flat import cell
 from anchorscope.report.table import safe
 from anchorscope.settings import NO_PERTURBATOR
 from anchorscope.text.read import CLEANINGS, read_files
-from anchorscope.text.words import term
+from anchorscope.text.words import LazyWords, term
 from anchorscope.types import Perturbator
 
 EVALUATION = "evaluation.json"

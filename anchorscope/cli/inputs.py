@@ -17,7 +17,6 @@ from anchorscope.cli.watch import say
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.files import refuse_foreign
 from anchorscope.perturbators.choose import choose_perturbator, named_perturbator, reads_device
-from anchorscope.planning.collection import LazyWords
 from anchorscope.planning.draw import draw
 from anchorscope.predictors import load_predictor
 from anchorscope.predictors.labels import joined_names, share_of, split_names
@@ -27,6 +26,7 @@ from anchorscope.report.page import REPORT, is_report
 from anchorscope.run import Run, heard_before, refuse_existing
 from anchorscope.settings import NO_PERTURBATOR, Settings, needs_perturbator, preset, score_counts_anchors, strategy
 from anchorscope.text.read import Documents, read_files
+from anchorscope.text.words import LazyWords
 from anchorscope.types import Perturbator, Predictor, counts_anchors
 
 READING = ("text_column", "encoding", "clean", "format")

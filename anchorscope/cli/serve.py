@@ -17,10 +17,10 @@ from anchorscope.cli.watch import say, waiting
 from anchorscope.errors import InputError
 from anchorscope.files import JOURNAL, no_run_folder
 from anchorscope.journal.reader import RunReader
-from anchorscope.planning.collection import LazyWords
 from anchorscope.report.page import write_report
 from anchorscope.report.view import waiting_data
 from anchorscope.settings import NO_PERTURBATOR, Settings, score_perturbs
+from anchorscope.text.words import LazyWords
 
 if TYPE_CHECKING:
     from anchorscope.report.live import LiveRun

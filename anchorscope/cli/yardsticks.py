@@ -21,17 +21,16 @@ from anchorscope.evaluation import lists, planted
 from anchorscope.evaluation.insertion import DOCUMENTS
 from anchorscope.evaluation.kept import KeptRun
 from anchorscope.evaluation.planted_model import PlantedModel
-from anchorscope.evaluation.stability import shared_words
 from anchorscope.evaluation.substitutes import fills
-from anchorscope.evaluation.yardsticks import Columns, Yardsticks, n_changes, n_oracle
+from anchorscope.evaluation.yardsticks import Columns, Yardsticks, n_changes, n_oracle, shared_words
 from anchorscope.perturbators.choose import named_perturbator
 from anchorscope.planning.candidates import choose
-from anchorscope.planning.collection import LazyWords
 from anchorscope.report.table import safe
 from anchorscope.result import Result
 from anchorscope.run import Run
 from anchorscope.settings import score_perturbs
 from anchorscope.text.read import read_files
+from anchorscope.text.words import LazyWords
 from anchorscope.types import Predictor
 
 SEEDS = 3

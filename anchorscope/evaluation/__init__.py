@@ -9,7 +9,7 @@ substitutes    what stands in the place of a removed word
 greedy, linear two more oracles
 sentences      what a sentence with a top word in it does to the accuracy; proposals makes such sentences
 anytime        quality over measured time
-yardsticks     lists of equal length under several yardsticks: falls (removal), insertion; stability over seeds
+yardsticks     lists of equal length under several yardsticks: removal, insertion; stability over seeds
 shortcuts      words planted in training data; known_answers: rules whose answer is known
 planted        words planted in a user's own model (planted_model): what a run finds of them
 

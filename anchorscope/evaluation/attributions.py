@@ -13,6 +13,7 @@ documents of a label are those that the model gives it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from anchorscope.asking.answers import answers_in_batches
 from anchorscope.text.rule import PLAIN, keys_of
@@ -25,6 +26,36 @@ Local = Callable[[str, int], Mapping[str, float]]
 """A text and the number of a label -> the weight of each of the text's words, as they are written."""
 
 TEXTS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMethod:
+    """A local method that asks a model about samples of a text: ``local`` makes it of a predictor, the samples a text,
+    a seed, and what a term is (``kinds``); ``samples`` are taken unless told otherwise."""
+
+    local: Callable[[Predictor, int, int, str], Local]
+    samples: int
+
+    def weights(
+        self,
+        predictor: Predictor,
+        texts: Sequence[str],
+        *,
+        samples: int | None = None,
+        seed: int = 0,
+        signed: bool = False,
+        kinds: str = PLAIN,
+    ) -> dict[str, Weights]:
+        """For each label the mean weight of every term, absolute or signed, over the texts that the model gives it."""
+        local = self.local(predictor, self.samples if samples is None else samples, seed, kinds)
+        return weights_by_label(local, predictor, texts, signed=signed, kinds=kinds)
+
+    def local_weights(
+        self, predictor: Predictor, text: str, label: str, *, samples: int | None = None, seed: int = 0
+    ) -> Weights:
+        """How much each term of one text weighs for a label."""
+        local = self.local(predictor, self.samples if samples is None else samples, seed, PLAIN)
+        return by_term(local(text, predictor.labels.index(label)))
 
 
 def weights_by_label(

@@ -12,31 +12,13 @@ from typing import Any
 
 from anchorscope.asking.answers import answered
 from anchorscope.errors import MissingPackageError
-from anchorscope.evaluation.attributions import Local, Weights, by_term, weights_by_label
-from anchorscope.text.rule import PLAIN, keys_of
+from anchorscope.evaluation.attributions import Local, LocalMethod, Weights
+from anchorscope.text.rule import keys_of
 from anchorscope.text.terms import term_spans
 from anchorscope.types import Predictor
 
 SAMPLES = 1000
 """Samples of a document, unless told otherwise (LIME's own default is 5,000)."""
-
-
-def weights(
-    predictor: Predictor,
-    texts: Sequence[str],
-    *,
-    samples: int = SAMPLES,
-    seed: int = 0,
-    signed: bool = False,
-    kinds: str = PLAIN,
-) -> dict[str, Weights]:
-    """For each label the mean weight of every term, absolute or signed, over the texts that the model gives it."""
-    return weights_by_label(_local(predictor, samples, seed, kinds), predictor, texts, signed=signed, kinds=kinds)
-
-
-def local_weights(predictor: Predictor, text: str, label: str, *, samples: int = SAMPLES, seed: int = 0) -> Weights:
-    """How much each term of one text weighs for a label."""
-    return by_term(_local(predictor, samples, seed, PLAIN)(text, predictor.labels.index(label)))
 
 
 def _local(predictor: Predictor, samples: int, seed: int, kinds: str) -> Local:
@@ -64,3 +46,7 @@ def _local(predictor: Predictor, samples: int, seed: int, kinds: str) -> Local:
         return dict(found.as_list(label))
 
     return local
+
+
+LIME = LocalMethod(_local, SAMPLES)
+"""Its weights, and the mean of them over documents."""

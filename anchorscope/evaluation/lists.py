@@ -20,11 +20,12 @@ from random import Random
 from anchorscope import registry
 from anchorscope.asking.removals import Removals
 from anchorscope.errors import InputError, UnknownNameError
-from anchorscope.evaluation import lime, shap
 from anchorscope.evaluation.attributions import top
 from anchorscope.evaluation.greedy import greedy
 from anchorscope.evaluation.kept import KeptRun
+from anchorscope.evaluation.lime import LIME
 from anchorscope.evaluation.linear import count_times_weight
+from anchorscope.evaluation.shap import SHAP
 from anchorscope.scoring.aggregations import aggregation
 from anchorscope.scoring.tally import ranking
 from anchorscope.types import counts_anchors
@@ -32,7 +33,7 @@ from anchorscope.types import counts_anchors
 CHEAP = ("random", "frequent", "base", "pr-inverse")
 """Compared with unless told otherwise; none of them asks the model anything to be made."""
 
-LOCAL = {"lime": lime.weights, "shap": shap.weights}
+LOCAL = {"lime": LIME, "shap": SHAP}
 
 RANDOM_LISTS = 5
 """So many random lists are averaged."""
@@ -97,9 +98,9 @@ def made(run: KeptRun, label: str, name: str, removals: Removals, *, samples: in
         return greedy(removals, run.candidates, run.settings.top_k, budget=budget)
     if name in LOCAL:
         texts = run.texts_of(label)
-        chosen = {} if samples is None else {"samples": samples}
-        kinds = str(run.settings.terms)
-        weights = LOCAL[name](run.predictor, texts, seed=run.settings.seed, signed=True, kinds=kinds, **chosen)[label]
+        weights = LOCAL[name].weights(
+            run.predictor, texts, samples=samples, seed=run.settings.seed, signed=True, kinds=str(run.settings.terms)
+        )[label]
         return top(weights, len(weights), run.candidates)
     return by_aggregation(run, label, name)
 

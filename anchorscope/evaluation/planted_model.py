@@ -47,6 +47,7 @@ class PlantedModel:
         rows = answered(self._inner.predict, texts, self.labels).copy()
         shift = np.array([sum(map(self._shifts.__getitem__, held)) for held in self._held(texts)], np.float64)
         changed = np.flatnonzero(shift)
+        # The log-odds of the label move by the shift; the other labels share what is left as they did before.
         before = np.clip(rows[changed, self._label], LEAST, 1 - LEAST)
         after = 1 / (1 + np.exp(-(np.log(before / (1 - before)) + shift[changed])))
         rows[changed] *= ((1 - after) / (1 - before))[:, None]

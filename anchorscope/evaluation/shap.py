@@ -16,8 +16,7 @@ import numpy as np
 
 from anchorscope.asking.answers import answered
 from anchorscope.errors import MissingPackageError
-from anchorscope.evaluation.attributions import Local, Weights, by_term, weights_by_label
-from anchorscope.text.rule import PLAIN
+from anchorscope.evaluation.attributions import Local, LocalMethod, Weights
 from anchorscope.text.terms import term_spans
 from anchorscope.types import Predictor
 
@@ -25,24 +24,6 @@ SAMPLES = 500
 """Evaluations of a document, unless told otherwise: the default of ``shap``."""
 
 BLANK = " "
-
-
-def weights(
-    predictor: Predictor,
-    texts: Sequence[str],
-    *,
-    samples: int = SAMPLES,
-    seed: int = 0,
-    signed: bool = False,
-    kinds: str = PLAIN,
-) -> dict[str, Weights]:
-    """For each label the mean weight of every term, absolute or signed, over the texts that the model gives it."""
-    return weights_by_label(_local(predictor, samples, seed, kinds), predictor, texts, signed=signed, kinds=kinds)
-
-
-def local_weights(predictor: Predictor, text: str, label: str, *, samples: int = SAMPLES, seed: int = 0) -> Weights:
-    """How much each term of one text weighs for a label."""
-    return by_term(_local(predictor, samples, seed, PLAIN)(text, predictor.labels.index(label)))
 
 
 def _local(predictor: Predictor, samples: int, seed: int, kinds: str) -> Local:
@@ -70,6 +51,10 @@ def _local(predictor: Predictor, samples: int, seed: int, kinds: str) -> Local:
         return found
 
     return local
+
+
+SHAP = LocalMethod(_local, SAMPLES)
+"""Its values, and the mean of them over documents."""
 
 
 class _Cutter:

@@ -5,9 +5,14 @@
     held out      AOPC^k by deletion, in documents that were not explained
     insertion     mean rise where one listed word is put into a document of another label
 
-All lists are taken to the same length (``falls.py``). Where words are removed, a list can be read as a share of the
-oracle: the AOPC^k of one-at-a-time removal in the very documents of the column. Stability over seeds
-(``stability.py``), planted words (``planted.py``, ``shortcuts.py``) and rules with a known answer
+Where words are removed, a list can be read as a share of the oracle: the AOPC^k of one-at-a-time removal in the very
+documents of the column. All lists are taken to the same length: a list is cut to its first k words, and one that ends
+early is scored as it is. It removes nothing more from there on, so what it has removed stays removed until step k, and
+nothing is divided by its own length:
+
+    AOPC^k = 1/(k+1) * (fall_1 + … + fall_m + (k - m) * fall_m)          m <= k words in the list
+
+Stability over seeds (``shared_words``), planted words (``planted.py``, ``shortcuts.py``) and rules with a known answer
 (``known_answers.py``) need further runs.
 """
 
@@ -15,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
+from statistics import mean
 
 from anchorscope.asking.removals import Removals, Substitutes
-from anchorscope.evaluation.falls import aopc_of_lists
 from anchorscope.evaluation.insertion import DOCUMENTS, Insertions
 from anchorscope.text.rule import PLAIN
 from anchorscope.text.terms import terms_of_all
@@ -102,6 +108,42 @@ class Yardsticks:
         """What the model was asked about so far."""
         parts = (self.deletion, self.replacement, self.held_out, self.insertions)
         return sum(part.n_texts for part in parts if part)
+
+
+def aopc_of_lists(removals: Removals, lists: Sequence[Sequence[str]], k: int) -> list[float]:
+    """AOPC^k of each list, the model being asked about all of them together.
+
+    What a removal is, is up to the documents that are handed over: words deleted or replaced, documents that were
+    explained or others.
+
+    >>> from anchorscope.testing import KeywordPredictor
+    >>> removals = Removals(KeywordPredictor("great"), ["a great film", "great"], "yes")
+    >>> aopc_of_lists(removals, [["great"], ["film", "great"], []], k=3)        # falls: 1 1 1; 0 1 1; none
+    [0.75, 0.5, 0.0]
+    """
+    found = []
+    for falls in removals.all_drops([words[:k] for words in lists]):
+        after_the_end = (k - len(falls)) * falls[-1] if len(falls) else 0.0
+        found.append(float((falls.sum() + after_the_end) / (k + 1)))
+    return found
+
+
+def shared_words(lists: Sequence[Sequence[str]], k: int) -> float | None:
+    """Stability: how much of a list another seed would show again. The words that two lists share, as a share of the
+    longer one, in the mean over all pairs of seeds; None where there are no two lists.
+
+    >>> shared_words([["good", "fine"], ["fine", "good"], ["fine", "film"]], k=2)        # 1, 1/2, 1/2
+    0.6666666666666666
+    """
+    tops = [{*words[:k]} for words in lists]
+    if len(tops) < 2:
+        return None
+    return mean(_overlap(one, other) for one, other in combinations(tops, 2))
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    longer = max(len(one), len(other))
+    return len(one & other) / longer if longer else 1.0
 
 
 def n_changes(texts: Sequence[str], lists: Sequence[Sequence[str]], kinds: str = PLAIN) -> int:

@@ -36,6 +36,7 @@ class LimeScore(LibraryScore):
         explainer = needed(self.module, EXTRA, "--score lime").LimeTextExplainer(
             feature_selection="none", split_expression=r"\s+", random_state=seed
         )
+        # To LIME a text is the numbers of the players: a sample that leaves some out is the coalition of the others.
         n = len(game.players)
 
         def ask(texts: Sequence[str]) -> NDArray[np.float64]:

@@ -102,11 +102,13 @@ class CorpusPerturbator:
         pair of them is looked up once.
         """
         left, right = self._neighbours(texts, masks)
+        # (left, right) as one number: a distinct pair is looked up once, and ``number`` says which one a row has.
         n_contexts = self._unknown + 1
         pairs, number = np.unique((left * n_contexts + right)[rows], return_inverse=True)
         proposals = self._between(*np.divmod(pairs, n_contexts))
         cumulated = np.cumsum(proposals.probabilities, axis=1, dtype=np.float64)
         drawn = np.empty(len(rows), np.int32)
+        # Inversion, pair by pair: the rows of a pair stand together in this order, and end where its count ends.
         order = np.argsort(number, kind="stable")
         ends = np.cumsum(np.bincount(number, minlength=len(pairs)))
         for pair, mine in enumerate(np.split(order, ends[:-1])):

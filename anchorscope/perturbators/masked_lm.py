@@ -113,6 +113,8 @@ class MaskedLMPerturbator:
         import torch
 
         laid_out = [(batch, *self._launch(batch)) for batch in self._batches(texts, masks)]
+        # Where each row of ``propose`` stands in the order of the batches. Inversion is done on the device, so that one
+        # number a row comes back and not a distribution.
         place = np.empty(sum(len(batch.rows) for batch, _, _ in laid_out), np.int64)
         place[np.concatenate([batch.rows for batch, _, _ in laid_out])] = np.arange(len(place))
         asked, chance = (torch.from_numpy(array).to(self.device) for array in (place[rows], chances))

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from anchorscope import registry
 from anchorscope.errors import DocumentsError
-from anchorscope.planning.tokens import CUT_AT_ONCE, batches, find_tokens
-from anchorscope.planning.vocabulary import Vocabulary
+from anchorscope.planning.tokens import CUT_AT_ONCE, Vocabulary, batches, find_tokens
 from anchorscope.scoring.surrogate import N_FOLDS
 from anchorscope.settings import Settings
 from anchorscope.text.cut import cut, distinct, ranges

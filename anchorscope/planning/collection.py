@@ -6,7 +6,7 @@ of them names them by their numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -17,15 +17,14 @@ from anchorscope.asking.answers import answers_in_batches
 from anchorscope.errors import InputError, UnknownNameError
 from anchorscope.planning.candidates import Candidates, find_candidates, priorities
 from anchorscope.planning.plan import Round, Skips
-from anchorscope.planning.vocabulary import NO_TERM
+from anchorscope.planning.tokens import NO_TERM
 from anchorscope.scoring.placebo import N_FEATURES, effect_of_any, features
 from anchorscope.scoring.surrogate import N_FOLDS, Surrogate, fit
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings
 from anchorscope.text.cut import distinct, ranges
 from anchorscope.text.rule import words_in
-from anchorscope.text.words import split
-from anchorscope.types import EMPTY, Document, Positions, Predictor, Unit, Words
+from anchorscope.types import EMPTY, Document, Positions, Predictor, Unit
 
 CONFIDENCE_DIGITS = 6
 """Confidences are compared after rounding, so that the last bits of a model do not order the documents."""
@@ -340,24 +339,6 @@ def check_labels(labels: Sequence[str], settings: Settings) -> None:
     for label in settings.labels or ():
         if label not in labels:
             raise UnknownNameError("label", label, labels)
-
-
-class LazyWords(Sequence[Words]):
-    """The words of each text, cut when asked for."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = texts
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
-        if isinstance(index, slice):
-            return LazyWords(self._texts[index])
-        return split(self._texts[index])
-
-    def __iter__(self) -> Iterator[Words]:
-        return map(split, self._texts)
 
 
 def _explained(labels: Sequence[str], predictions: Predictions, settings: Settings) -> NDArray[np.bool_]:

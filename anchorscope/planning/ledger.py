@@ -76,6 +76,7 @@ class Ledger:
         new = ~now.further
         self.tally = self.tally.observe(labels[new], terms[new], now.anchor[new], now.value[new])
         self._counted.append(now)
+        # What is measured further changes a value that counts; the greatest one may then be another, also a smaller.
         if now.further.any():
             self.tally = self.tally.deepen(labels[now.further], terms[now.further], now.value[now.further])
             self.greatest[:] = -np.inf

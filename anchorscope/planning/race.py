@@ -17,6 +17,8 @@ from, where the local score is graded. Which prefixes a round extends depends on
                            words in doubt want. Where values are noisy, and that is known, further blocks for documents
                            that are tested compete with new ones (``offers.py``), until the regret is what was asked for
 
+In docs/method.md it is *Which pair is tested next*.
+
 A race ends when every label is settled (``settling.py``); where everything is tested it equals the exhaustive scan
 exactly, if measuring has no noise; else its scores are drawn towards each other (``scoring/posterior.py``).
 """
@@ -97,7 +99,7 @@ class Race:
         order = order[np.diff(collection.first_occurrence)[order] > 0]
         by_label = [order[self._label_of[order] == label] for label in range(len(collection.labels))]
         n_start = settling.START_DOCUMENTS
-        self._start = [documents[:n_start] for documents in by_label]
+        self._first_documents = [documents[:n_start] for documents in by_label]
         self._index = [InvertedIndex(collection, *row, n_start) for row in zip(by_label, self._known.documents)]
         self._sums = RunningSums.zero(self._known.documents, collection.expected_of_all(), collection.beyond)
         self._visited = np.zeros(len(collection.documents), bool)
@@ -117,14 +119,14 @@ class Race:
         self._n_open = int(self._known.occurrences[collection.explained].sum())
         self._n_rounds = 0
         self._changed: tuple[Numbers, Numbers] = (np.empty(0, np.int64), np.empty(0, np.int64))
-        self._forecasts = self._look()
+        self._forecasts = self._forecast()
 
     def count(self, measured: Counted) -> Counted:
         """Take what a round measured; answer what counts now: prefixes may have grown over earlier ones too."""
         new, again = (measured.occurrences[kind] for kind in (~measured.further, measured.further))
         again = again[self._passed[again]]
         before, _ = self._means(again)
-        self._take(measured)
+        self._add_up(measured)
         # The first round is a random choice of words, or all words of random documents: it tells what any word does.
         if self._n_rounds == 0:
             self._sums.placebo[:] = self._collection.placebo_of_all(new, self._means(new)[0])
@@ -137,13 +139,16 @@ class Race:
         for label in np.unique(self._collection.occurrence_label[again]).tolist():
             mine = again[self._collection.occurrence_label[again] == label]
             self._recount(label, distinct(self._collection.occurrence_term[mine].astype(np.int64)))
-        passed = [self._extend(label, self._changed[1][self._changed[0] == label]) for label in range(len(self._start))]
+        passed = [
+            self._extend(label, self._changed[1][self._changed[0] == label])
+            for label in range(len(self._first_documents))
+        ]
         self._n_rounds += 1
-        self._forecasts = self._look()
+        self._forecasts = self._forecast()
         return self._what_counts(np.concatenate(passed), again, before)
 
-    def _take(self, measured: Counted) -> None:
-        """Keep what was measured."""
+    def _add_up(self, measured: Counted) -> None:
+        """Add what was measured to what each occurrence has. It counts when a prefix passes it (``_extend``)."""
         occurrences = measured.occurrences
         new = occurrences[~measured.further]
         n, values, noise = added_up(measured.value, measured.noise, measured.repeat)
@@ -159,7 +164,7 @@ class Race:
         np.maximum.at(self._calls, documents, measured.calls)
         self._n_open -= len(new)
         tested = distinct(documents[~measured.further])
-        self._n_tested_documents += np.bincount(self._label_of[tested], minlength=len(self._start))
+        self._n_tested_documents += np.bincount(self._label_of[tested], minlength=len(self._first_documents))
         terms = self._collection.occurrence_term[occurrences].astype(np.int64)
         noted = measured.value, measured.noise, measured.repeat
         self._sums.compare(self._label_of[documents], documents, terms, *noted)
@@ -181,7 +186,7 @@ class Race:
 
     def next_round(self, tally: Tally) -> Round | None:
         """Occurrences of the words whose place is open, or None when every list is settled."""
-        n_labels = len(self._start)
+        n_labels = len(self._first_documents)
         open_labels = [n for n in range(n_labels) if not self._is_settled(n) or self._may_measure_again(n)]
         tau = self._settings.tau
         parts = list(self._documents(open_labels) if self._serves_all else self._pairs(open_labels))
@@ -197,7 +202,7 @@ class Race:
     def standing(self, tally: Tally) -> Standing:
         """Intervals, memberships and regret, as the posterior tells."""
         explained = np.flatnonzero(self._collection.explained)
-        settled = np.array([self._is_settled(label) for label in range(len(self._start))])
+        settled = np.array([self._is_settled(label) for label in range(len(self._first_documents))])
         spent = np.zeros(len(settled), bool)
         spent[explained] = [
             settling.is_spent(self._sums, label, self._forecasts[label], regret=self._settings.regret)
@@ -225,7 +230,8 @@ class Race:
         """The documents that are indexed by their words: those up to the threshold of each label."""
         return sum(index.n_indexed for index in self._index)
 
-    def _look(self) -> list[LabelForecast]:
+    def _forecast(self) -> list[LabelForecast]:
+        """Where every label stands now."""
         s = self._settings
         return label_forecasts(
             self._sums, self._known, self._aggregation, alpha=s.alpha, k=s.top_k, seed=s.seed, n_rounds=self._n_rounds
@@ -353,7 +359,8 @@ class Race:
     def _next_documents(self, label: int, quota: int) -> list[int]:
         """The next documents of one label, at most ``quota`` of them."""
         # First the documents at the front of the order: no word is in doubt more than others yet.
-        waiting = self._start[label][~self._visited[self._start[label]]]
+        first = self._first_documents[label]
+        waiting = first[~self._visited[first]]
         if len(waiting):
             return waiting[:quota].tolist()
         if self._may_measure_again(label):

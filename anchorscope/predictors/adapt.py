@@ -1,20 +1,43 @@
-"""The adapter for a Python object, whatever kind of classifier it is; and for one that a module holds."""
+"""The adapter for a Python object, whatever kind of classifier it is; and for one that a module holds.
+
+Objects that cannot be asked about texts as they are, are told by the packages that their classes come from, without
+importing these; the error says what to hand over instead.
+
+>>> adapted("models/bert", ModelOptions())
+Traceback (most recent call last):
+anchorscope.errors.InputError: 'models/bert' is a name and no model; load what it names: \
+anchorscope.predictors.load_predictor('models/bert').
+"""
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+from types import MappingProxyType
 from typing import Any
 
 from anchorscope import registry
 from anchorscope.asking.answers import brief
-from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, listed
+from anchorscope.errors import AnchorscopeError, InputError, ModelError, ModelFileError, in_a_line, listed
 from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import chosen_labels, given_names
-from anchorscope.predictors.no_models import refuse_other_kinds
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.scikit import ScikitPredictor
 from anchorscope.types import Predictor
+
+INSTEAD = MappingProxyType(
+    {
+        "transformers": "a Hugging Face model without its tokenizer; hand over both: "
+        "pipeline('text-classification', model=model, tokenizer=tokenizer)",
+        "spacy": "a spaCy pipeline, which is asked in a way of its own; hand over a function: "
+        "lambda texts: [document.cats for document in nlp.pipe(texts)]",
+        "fasttext": "a fastText model, which is asked in a way of its own; hand over a function (docs/recipes.md)",
+        "onnxruntime": "a session without a tokenizer; put tokenizer.json beside the file and load both: "
+        "anchorscope.predictors.load_predictor('model.onnx')",
+    }
+)
+"""What an object of a package is, and what to do."""
 
 
 def adapted(model: Any, options: ModelOptions, *, name: str | None = None, fingerprint: str | None = None) -> Predictor:
@@ -54,7 +77,7 @@ def _adapter(model: Any, options: ModelOptions, name: str | None, fingerprint: s
         return ScikitPredictor(
             model, labels, name=name, fingerprint=fingerprint, text_column=options.text_column, head=head
         )
-    refuse_other_kinds(model)
+    _refuse_other_kinds(model)
     if callable(model):
         return FunctionPredictor(
             model,
@@ -72,6 +95,25 @@ def _adapter(model: Any, options: ModelOptions, name: str | None, fingerprint: s
         "predict_proba, or with predict and classes_, a Hugging Face text-classification pipeline, or a function from "
         "texts to rows of probabilities (docs/recipes.md)."
     )
+
+
+def _refuse_other_kinds(model: Any) -> None:
+    """An InputError that says what to hand over instead, where an object is known to be no model of texts."""
+    if isinstance(model, str | os.PathLike):
+        name = in_a_line(os.fspath(model))
+        raise InputError(
+            f"{name} is a name and no model; load what it names: anchorscope.predictors.load_predictor({name})."
+        )
+    if inspect.iscoroutinefunction(model) or inspect.iscoroutinefunction(type(model).__call__):
+        name = getattr(model, "__name__", type(model).__name__)
+        raise InputError(
+            f"{name} is asynchronous, and a model is called and answers: hand over lambda texts: "
+            f"asyncio.run({name}(texts))."
+        )
+    packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    for package, instead in INSTEAD.items():
+        if package in packages:
+            raise InputError(f"{type(model).__name__} is {instead}.")
 
 
 def from_module(spec: str, options: ModelOptions) -> Predictor:

@@ -161,11 +161,13 @@ class Direct:
         """The pieces of texts, put together from those of their stretches."""
         numbers = np.frombuffer(b"".join(texts.numbers), np.int32)
         counts = np.array([len(line) for line in texts.numbers]) // numbers.itemsize
+        # Only stretches that are used are cut, each once; ``places`` are their numbers among these.
         used = np.zeros(len(texts.stretches), bool)
         used[numbers] = True
         stretches = _Pieces.of(self._remembered([texts.stretches[number] for number in np.flatnonzero(used).tolist()]))
         places = (np.cumsum(used) - 1)[numbers]
         flat = stretches.flat[ranges(stretches.starts[places], stretches.lengths[places])]
+        # A text is as long as its stretches together: sums over the runs that begin where a text does.
         ends = np.cumsum(counts)
         lengths = np.add.reduceat(stretches.lengths[places], ends - counts)
         return _Pieces(flat, np.cumsum(lengths) - lengths, lengths)

@@ -126,6 +126,7 @@ def read_tests(bits: Bools, drawn: NDArray[np.int32], thresholds: Floats, test: 
 
     ``bits`` (tests, samples) says which samples agree, ``drawn`` (tests,) how many there are of each.
     """
+    # (tests, looks): agreements up to each look, for all looks at once; what was not drawn is no look.
     n_looks = bits.shape[1] // test.look
     agreements = bits[:, : n_looks * test.look].reshape(len(bits), n_looks, test.look).sum(axis=2).cumsum(axis=1)
     samples = np.arange(1, n_looks + 1) * test.look
@@ -133,11 +134,13 @@ def read_tests(bits: Bools, drawn: NDArray[np.int32], thresholds: Floats, test: 
     decisions = test.decide(agreements, np.broadcast_to(samples, agreements.shape), thresholds[:, None])
     ends = there & ((decisions != 0) | (samples >= test.max_samples))
     ended = ends.any(axis=1)
+    # The first True is where a test ends. One that cannot end on these samples is answered with none: 0 of 0.
     last = ends.argmax(axis=1) if n_looks else np.zeros(len(bits), np.intp)
     each = np.arange(len(bits))
     n = np.where(ended, samples[last] if n_looks else 0, 0).astype(np.int64)
     n_agreed = np.where(ended, agreements[each, last] if n_looks else 0, 0).astype(np.int64)
     decision = np.where(ended, decisions[each, last] if n_looks else 0, 0)
+    # What the cap ends is decided by the mean.
     by_mean = n_agreed / np.maximum(n, 1) >= thresholds
     return Measurements(
         value=np.zeros(len(bits)),

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,20 @@ class Block:
     draws: Draws
 
 
+Sample: TypeAlias = tuple[int, int]
+"""The number of a block, and of a sample in it."""
+
+
+def _samples_of(blocks: Sequence[Block]) -> list[Sample]:
+    """All samples of some blocks."""
+    return [(b, s) for b, block in enumerate(blocks) for s in range(len(block.draws.kept))]
+
+
+def _unfilled(blocks: Sequence[Block]) -> list[Fills]:
+    """Samples in which nothing is filled yet, (samples, words) each."""
+    return [np.full(block.draws.kept.shape, KEPT, np.int32) for block in blocks]
+
+
 class OnePass:
     """All masks of a sample are filled at once."""
 
@@ -63,13 +78,12 @@ class OnePass:
 
     def fill(self, blocks: Sequence[Block]) -> list[Fills]:
         """Vocabulary numbers (samples, words) for each block."""
-        answers: list[Fills] = [np.full(block.draws.kept.shape, KEPT, np.int32) for block in blocks]
-        samples = [(b, s) for b, block in enumerate(blocks) for s in range(len(block.draws.kept))]
-        for some in batches(samples, REQUESTS):
+        answers = _unfilled(blocks)
+        for some in batches(_samples_of(blocks), REQUESTS):
             self._fill_some(blocks, some, answers)
         return answers
 
-    def _fill_some(self, blocks: Sequence[Block], samples: Sequence[tuple[int, int]], answers: list[Fills]) -> None:
+    def _fill_some(self, blocks: Sequence[Block], samples: Sequence[Sample], answers: list[Fills]) -> None:
         # Equal masks of one text are one request, however many samples have them.
         requests: dict[tuple[str, bytes], int] = {}
         texts: list[Words] = []
@@ -109,9 +123,8 @@ class OneByOne:
 
     def fill(self, blocks: Sequence[Block]) -> list[Fills]:
         """Vocabulary numbers (samples, words) for each block."""
-        answers: list[Fills] = [np.full(block.draws.kept.shape, KEPT, np.int32) for block in blocks]
-        samples = [(b, s) for b, block in enumerate(blocks) for s in range(len(block.draws.kept))]
-        for some in batches(samples, REQUESTS):
+        answers = _unfilled(blocks)
+        for some in batches(_samples_of(blocks), REQUESTS):
             texts = [blocks[b].words for b, _ in some]
             masks = [~blocks[b].draws.kept[s] for b, s in some]
             while open_ := [j for j, mask in enumerate(masks) if mask.any()]:
@@ -121,7 +134,7 @@ class OneByOne:
     def _fill_next(
         self,
         blocks: Sequence[Block],
-        samples: Sequence[tuple[int, int]],
+        samples: Sequence[Sample],
         open_: list[int],
         texts: list[Words],
         masks: list[NDArray[np.bool_]],
@@ -317,6 +330,7 @@ def original_probabilities(
     perturbator: Perturbator, lexicon: Lexicon, documents: Sequence[Words]
 ) -> list[NDArray[np.float64]]:
     """The perturbator's probability of each word at its own place, all the others in view: a pass a word."""
+    # A text for each of its words, in which that one is masked; a row of proposals each.
     texts = [words for words in documents for _ in range(len(words))]
     masks = [mask for words in documents for mask in np.eye(len(words), dtype=bool)]
     proposals = perturbator.propose(texts, masks)

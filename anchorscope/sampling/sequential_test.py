@@ -107,6 +107,8 @@ def one_step_bounds(mean: Floats, level: Floats) -> tuple[Floats, Floats]:
 def _kl(
     test: SequentialTest, agreements: Counts, samples: Counts, mean: Floats, above: NDArray[np.bool_], tau: Floats
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    # The x with n kl(mean, x) < log(1 / delta) are a confidence region of the precision (Kaufmann and Kalyanakrishnan
+    # 2013). With a mean above tau a test goes on while tau - epsilon is in it, else while tau + epsilon is.
     level = np.log(1 / test.delta) / np.maximum(samples, 1)
     floor = np.maximum(tau - test.epsilon, 0.0)
     ceiling = np.minimum(tau + test.epsilon, 1.0)

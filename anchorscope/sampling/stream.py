@@ -330,9 +330,8 @@ class _CumulativeSums:
 
     def ends(self, test: SequentialTest, thresholds: Floats) -> tuple[Bools, NDArray[np.int8]]:
         """After which samples a test can end, and what it would say there (0: the cap ends it)."""
-        # A look is after every so many samples that keep the word; the cap also ends a stream that hardly ever keeps
-        # it.
-        # (samples, tests).
+        # (samples, tests). A look is after every so many samples that keep the word; the cap also ends a stream that
+        # hardly ever keeps it.
         looks = self.reads & (self.n_kept % test.look == 0)
         decisions = np.where(looks, test.decide(self.agreements, self.n_kept, thresholds), np.int8(0))
         at_cap = self.n_kept >= test.max_samples

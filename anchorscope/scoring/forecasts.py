@@ -2,7 +2,7 @@
 
 All that a score under a race rests on is in the running sums of what the counted documents brought
 (``running_sums.py``), so any aggregation with an additive form can be read from them, with the run going on or long
-finished.
+finished. In docs/method.md it is *How much the rest will bring* and *Which words are named: drivers*.
 
 Which words are told apart is decided here, too: as many as can be named while the false discovery rate stays within
 5% (``discoveries``).
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from anchorscope.scoring.aggregation import Aggregation, DrawnTotals, Standing
 from anchorscope.scoring.posterior import (
     Forecast,
+    LabelSums,
     MixtureTotals,
     Prior,
-    Sums,
     all_totals,
     draw_totals,
     pooled_prior,
@@ -93,7 +93,7 @@ class LabelForecast:
         self._held = np.flatnonzero((self._sums.documents > 0) | (self._sums.beyond > 0))
         # What the tests alone say on average, with no surrogate and no prior in it.
         self._observed = sums.values[label] / np.maximum(sums.counted[label], 1)
-        self._n = tally.occurrences[label]
+        self._occurrences = tally.occurrences[label]
         self._training = tally.training
         self._alpha = alpha
         self._k = k
@@ -113,7 +113,7 @@ class LabelForecast:
     def hoped(self) -> Floats:
         """The score of every word if its total is somewhat better than expected: the less is known, the better."""
         hoped = self.estimates + OPTIMISM * self._of_all(self._totals.spread)
-        return self._scores(hoped[None], np.arange(len(self._n)), alone=True)[0]
+        return self._scores(hoped[None], np.arange(len(self._occurrences)), alone=True)[0]
 
     @cached_property
     def _totals(self) -> MixtureTotals:
@@ -122,7 +122,7 @@ class LabelForecast:
 
     def _of_all(self, of_held: Floats) -> Floats:
         """The same of every word: one that no document of the label holds brings nothing, for certain."""
-        of_all = np.zeros(len(self._n))
+        of_all = np.zeros(len(self._occurrences))
         of_all[self._held] = of_held
         return of_all
 
@@ -131,7 +131,7 @@ class LabelForecast:
         """The words that may matter: the best now, those that have a chance to be among them, and those against it."""
         # All words would be too many to draw: the best now, those with a chance to pass the k-th, and the worst.
         holds = np.flatnonzero(self._sums.documents > 0)
-        n = self._n[holds]
+        n = self._occurrences[holds]
         expected = self._scores(self.estimates[None, holds], holds, alone=True)[0]
         best = ranking(expected, n, 2 * self._k)
         if self._is_graded:
@@ -168,7 +168,7 @@ class LabelForecast:
         # What nothing but the surrogate speaks for is not named: the tests themselves must say so.
         driver &= self._observed[words] > np.maximum(MARGIN * sums.placebo, VALUE_UNIT)
         against &= self._observed[words] < np.minimum(MARGIN * sums.placebo, -VALUE_UNIT)
-        best = ranking(expected, self._n[words], self._k)
+        best = ranking(expected, self._occurrences[words], self._k)
         # Where no word does anything, regret would be a share of nothing: a list counts as worth so much at least.
         least = LEAST_WORTH * float(self._sums.documents.max(initial=0)) if self._is_graded else 0.0
         scores = self._scores(draws, words)
@@ -179,27 +179,27 @@ class LabelForecast:
         """What taking out any word like each one does, on average over the documents that hold it."""
         return self._usual(self._sums)
 
-    def _usual(self, sums: Sums) -> Floats:
+    def _usual(self, sums: LabelSums) -> Floats:
         # The centre is what is found beyond that: an ordinary word has the scale 1, and nobody is asked for more.
         return sums.placebo + self.prior.centre * np.minimum(sums.scale, 1.0)
 
     @property
     def best(self) -> NDArray[np.intp]:
         """The k words of which most is expected."""
-        return ranking(self._expected_scores, self._n, self._k)
+        return ranking(self._expected_scores, self._occurrences, self._k)
 
     @property
     def worst(self) -> NDArray[np.intp]:
         """The words that seem to speak loudly against the label, k at most."""
         scores = self._expected_scores
         last = max(0.0, float(scores[self.best].min(initial=np.inf)))
-        least = ranking(-scores, self._n, self._k)
+        least = ranking(-scores, self._occurrences, self._k)
         return least[scores[least] < -LOUD * last]
 
     @cached_property
     def _expected_scores(self) -> Floats:
         """The score of every word at its expected total."""
-        return self._scores(self.estimates[None], np.arange(len(self._n)))[0]
+        return self._scores(self.estimates[None], np.arange(len(self._occurrences)))[0]
 
     def shown_interval(self) -> tuple[Floats, Floats]:
         """The contenders' intervals in the scale of the scores that are shown."""
@@ -218,14 +218,14 @@ class LabelForecast:
         if self._additive.scores is None:
             return drawn
         # The total over all words moves with the drawn ones; all others stand at their estimates.
-        others = np.clip(self.estimates, 0.0, self._n)
-        moved = np.clip(drawn, 0.0, self._n[words]) - others[words]
+        others = np.clip(self.estimates, 0.0, self._occurrences)
+        moved = np.clip(drawn, 0.0, self._occurrences[words]) - others[words]
         totals = DrawnTotals(
             drawn=drawn,
-            occurrences=self._n[words],
+            occurrences=self._occurrences[words],
             training=self._training[words],
             of_all=others.sum() + (moved if alone else moved.sum(axis=1, keepdims=True)),
-            n_of_all=int(self._n.sum()),
+            n_of_all=int(self._occurrences.sum()),
             alpha=self._alpha,
         )
         return self._additive.scores(totals)
@@ -272,18 +272,18 @@ def forecast_standing(
 
 
 def scan_standing(
-    told: Standing, sums: RunningSums, tally: Tally, aggregation: Aggregation, *, alpha: float
+    posterior: Standing, sums: RunningSums, tally: Tally, aggregation: Aggregation, *, alpha: float
 ) -> tuple[Standing, float]:
     """How sure the graded scores of a scan are, and the level of its intervals.
 
-    What is not tested can become anything; what is tested is as sure as its measuring. ``told`` is what the posterior
-    says: drivers are named by it, as in a race.
+    What is not tested can become anything; what is tested is as sure as its measuring. Drivers are named by the
+    ``posterior``, as in a race.
     """
     assert aggregation.additive is not None, "values add up"
     noise = np.stack([sums.of_label(label, aggregation.additive).noise for label in range(len(tally.anchors))])
     wide = QUANTILE * np.sqrt(noise)
     low, high = aggregation.interval(tally, alpha)
-    found = Standing(low - wide, high + wide, told.settled, driver=told.driver, against=told.against)
+    found = Standing(low - wide, high + wide, posterior.settled, driver=posterior.driver, against=posterior.against)
     return found, LEVEL if noise.any() else 1.0
 
 

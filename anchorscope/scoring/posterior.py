@@ -1,5 +1,7 @@
 """What the documents that are not tested yet may still bring: membership in the top k, and expected regret.
 
+In docs/method.md it is *How much the rest will bring*, with why each part is there.
+
 The score of a word rests on a total over the N documents that hold it: of its values, or of its anchors. n of these
 documents, a simple random sample, are tested. What document d brings is
 
@@ -87,7 +89,7 @@ UNTESTED_SCALE = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class LabelSums:
     """What is known of each word of one label, each (words,).
 
     ``documents`` hold it, ``tested`` of them are tested; ``total`` and ``squares`` sum what these brought beyond what
@@ -116,7 +118,9 @@ class Sums:
     normality: Floats
 
     @classmethod
-    def plain(cls, documents: NDArray[np.int64], tested: NDArray[np.int64], total: Floats, squares: Floats) -> Sums:
+    def plain(
+        cls, documents: NDArray[np.int64], tested: NDArray[np.int64], total: Floats, squares: Floats
+    ) -> LabelSums:
         """Without expectations, without noise, and with all documents at hand."""
         nothing = np.zeros(len(documents))
         alike = np.ones(len(documents))
@@ -125,9 +129,9 @@ class Sums:
             *(nothing, nothing, nothing, NORMALITY * alike),
         )
 
-    def of(self, words: NDArray[np.intp]) -> Sums:
+    def of(self, words: NDArray[np.intp]) -> LabelSums:
         """The same of some words."""
-        return Sums(*(getattr(self, name)[words] for name in self.__slots__))
+        return LabelSums(*(getattr(self, name)[words] for name in self.__slots__))
 
     @property
     def left(self) -> NDArray[np.int64]:
@@ -151,7 +155,9 @@ class Sums:
         n = np.maximum(self.tested, 1)
         brought = self.total / n + self.offset / np.maximum(self.documents, 1)
         with_nothing = np.where(self.tested > 0, brought**2 * n / (n + 1), 0.0)
-        lacking = self.normality * np.maximum(with_nothing - self.scatter * self.scale**2, 0.0) / _freedom(self)
+        lacking = (
+            self.normality * np.maximum(with_nothing - self.scatter * self.scale**2, 0.0) / _degrees_of_freedom(self)
+        )
         return lacking * (self.left**2 / n + self.left)
 
     @property
@@ -163,12 +169,12 @@ class Sums:
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
     """What a document brings beyond what is expected, over all words: the centre of the words' means, and, each
-    (components,), where the means lie, how much they differ (a variance), the share of the component, and the variance
-    within a word."""
+    (components,), where the means lie, how much words differ (the variance between their means), the share of the
+    component, and how much the documents of a word differ (the variance within)."""
 
     centre: float
     location: Floats
-    spread: Floats
+    between: Floats
     share: Floats
     within: Floats
 
@@ -189,7 +195,7 @@ class Forecast:
     against: Booleans
 
 
-def pooled_prior(sums: Sums) -> Prior:
+def pooled_prior(sums: LabelSums) -> Prior:
     """The prior that the words themselves suggest."""
     seen = np.flatnonzero(sums.tested > 1)
     if len(seen) < 3:
@@ -204,15 +210,15 @@ def pooled_prior(sums: Sums) -> Prior:
     n = len(DEVIATIONS)
     centre = float(np.median(known.means))
     location = centre + np.sqrt(within) * LOCATIONS
-    spread = within * DEVIATIONS**2
-    spread[-1] = max(spread[-1], WIDEST**2)
-    prior = Prior(centre, location, spread, np.full(n, 1 / n), np.full(n, within))
+    between = within * DEVIATIONS**2
+    between[-1] = max(between[-1], WIDEST**2)
+    prior = Prior(centre, location, between, np.full(n, 1 / n), np.full(n, within))
     for _ in range(FITS):
         prior = _fitted(prior, known, within)
     return prior
 
 
-def _fitted(prior: Prior, known: Sums, within: float) -> Prior:
+def _fitted(prior: Prior, known: LabelSums, within: float) -> Prior:
     """The prior under which words, each in part of every component, are likeliest: expectation and maximisation."""
     likelihood = _likelihood(known, prior)
     # EM for the shares alone: each word is in part of every component, by how likely it is there.
@@ -232,42 +238,28 @@ def _fitted(prior: Prior, known: Sums, within: float) -> Prior:
     return Prior(
         centre=prior.centre,
         location=prior.location,
-        spread=prior.spread,
+        between=prior.between,
         share=share,
         within=(components.T @ known.scatter + PRIOR_TESTS * within) / (freedom + PRIOR_TESTS),
     )
 
 
-def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int = N_DRAWS) -> tuple[Floats, Floats]:
+def draw_totals(
+    sums: LabelSums, prior: Prior, generator: np.random.Generator, n: int = N_DRAWS
+) -> tuple[Floats, Floats]:
     """Draws (n, words) of every word's total over all its documents, and of the mean that lies behind it.
 
     The mean is that of any such documents, these or others; so it stays uncertain when all of them are tested.
     """
     shape = (n, len(sums.tested))
-    # A component for each draw and word: how many of the cumulated probabilities its chance has passed.
-    chance = generator.random(shape)
-    # Inversion, without the array (n, words, components) that a comparison with all of them at once would take.
-    component = np.zeros(shape, np.int8)
-    for reached in np.cumsum(_components(sums, prior), axis=1).T[:-1]:
-        component += chance > reached
-    spread = prior.spread[component]
-    # A variance from the scaled inverse chi-squared, and given it the mean of the word: normal, prior and tests weighed
-    # by their precisions, in units of ``scale``; then back to the units of values.
-    squares = PRIOR_TESTS * prior.within[component] + sums.normality * sums.scatter
-    # Values differ by no less than their noise.
-    variance = np.maximum(squares / generator.chisquare(_freedom(sums), shape), sums.noise_of_test / sums.scale**2)
-    # Conjugate normal: precisions add up, and the mean is the mean of both weighted by them (Gelman et al., Bayesian
-    # Data Analysis, 2.5). What a word's tests say has the variance of one test over their number.
-    precision = 1 / spread + sums.tested / variance
-    mean = (prior.location[component] / spread + sums.total / sums.scale / variance) / precision * sums.scale
-    # Variances go with the square of the units.
-    variance *= sums.scale**2
-    precision /= sums.scale**2
+    component = _drawn_components(sums, prior, generator, shape)
+    mean, precision, variance = _drawn_words(sums, prior, generator, component)
     standard = generator.standard_normal(shape)
-    # Of a total three parts are open: the mean behind the untested documents, their scatter about it, and the noise;
-    # the first two have one standard normal here, so that a high mean goes with a high total.
-    # Given mean and variance, ``left`` documents bring left mean, with the variance left^2 / precision of the mean,
-    # which is one error for all of them, and left variance of their scatter, in which errors cancel.
+    # total = r tested + expected + (N - r n) mu + sqrt(N - n) scatter + noise, the formula at the top. Three parts are
+    # open: the mean behind the untested documents, their scatter about it, and the noise; the first two have one
+    # standard normal here, so that a high mean goes with a high total. Given mean and variance, ``left`` documents
+    # bring left mean, with the variance left^2 / precision of the mean, which is one error for all of them, and left
+    # variance of their scatter, in which errors cancel.
     reliability = _reliability(sums, variance)
     left = sums.documents - reliability * sums.tested
     open_variance = left**2 / precision + sums.left * reliability * variance + sums.doubt_of_total
@@ -279,12 +271,51 @@ def draw_totals(sums: Sums, prior: Prior, generator: np.random.Generator, n: int
     totals += left * tilt
     means = sums.offset / np.maximum(sums.documents, 1) + tilt + mean + standard / np.sqrt(precision)
     if sums.beyond.any():
-        # How many of the documents that nobody asked about hold the word, and what these bring.
-        drawn = sums.beyond + np.sqrt(sums.beyond_variance) * generator.standard_normal(shape)
-        # A normal distribution for a count: no fewer than none.
-        beyond = np.maximum(drawn, 0.0)
-        totals += beyond * means + np.sqrt(beyond * variance) * generator.standard_normal(shape)
+        totals += _drawn_beyond(sums, means, variance, generator)
     return totals, means
+
+
+def _drawn_components(
+    sums: LabelSums, prior: Prior, generator: np.random.Generator, shape: tuple[int, int]
+) -> NDArray[np.int8]:
+    """A component for each draw and word: how many of the cumulated probabilities its chance has passed."""
+    chance = generator.random(shape)
+    # Inversion, without the array (n, words, components) that a comparison with all of them at once would take.
+    component = np.zeros(shape, np.int8)
+    for reached in np.cumsum(_components(sums, prior), axis=1).T[:-1]:
+        component += chance > reached
+    return component
+
+
+def _drawn_words(
+    sums: LabelSums, prior: Prior, generator: np.random.Generator, component: NDArray[np.int8]
+) -> tuple[Floats, Floats, Floats]:
+    """What a document brings beyond what is expected, under the drawn components, each (n, words): the expected mean of
+    the word, the precision of that mean, and the drawn variance between its documents.
+
+    Conjugate: the variance is scaled inverse chi-squared. Given it, the mean is normal; precisions add up, and its mean
+    is that of prior and tests, weighted by them (Gelman et al., Bayesian Data Analysis, 2.5 and 3.3).
+    """
+    # In units of ``scale``, in which all words are alike.
+    squares = PRIOR_TESTS * prior.within[component] + sums.normality * sums.scatter
+    drawn = squares / generator.chisquare(_degrees_of_freedom(sums), component.shape)
+    # Values differ by no less than their noise.
+    variance = np.maximum(drawn, sums.noise_of_test / sums.scale**2)
+    between = prior.between[component]
+    # What a word's tests say has the variance of one test over their number.
+    precision = 1 / between + sums.tested / variance
+    mean = (prior.location[component] / between + sums.total / sums.scale / variance) / precision * sums.scale
+    # Back to the units of values: variances go with their square.
+    return mean, precision / sums.scale**2, variance * sums.scale**2
+
+
+def _drawn_beyond(sums: LabelSums, means: Floats, variance: Floats, generator: np.random.Generator) -> Floats:
+    """What the documents bring that the model was not asked about, (n, words): so many, of this mean and variance."""
+    drawn = sums.beyond + np.sqrt(sums.beyond_variance) * generator.standard_normal(means.shape)
+    # A normal distribution for a count: no fewer than none.
+    beyond = np.maximum(drawn, 0.0)
+    found: Floats = beyond * means + np.sqrt(beyond * variance) * generator.standard_normal(means.shape)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -325,15 +356,14 @@ def normal_cdf(z: Floats) -> Floats:
     return 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * z * (1 + 0.044715 * z * z)))
 
 
-def all_totals(sums: Sums, prior: Prior) -> MixtureTotals:
+def all_totals(sums: LabelSums, prior: Prior) -> MixtureTotals:
     """The total of every word, tested or not."""
     components = _components(sums, prior)
     variances = _variances(sums, prior)
-    spread = prior.spread
     # As in ``draw_totals``, but with the variance of each component at its mean instead of drawn: no draw is made.
-    precision = 1 / spread + sums.tested[:, None] / variances
+    precision = 1 / prior.between + sums.tested[:, None] / variances
     scale = sums.scale[:, None]
-    mu = (prior.location / spread + (sums.total / sums.scale)[:, None] / variances) / precision * scale
+    mu = (prior.location / prior.between + (sums.total / sums.scale)[:, None] / variances) / precision * scale
     # (words, components) from here on: how uncertain the mean is, and how much documents differ about it.
     of_mu = scale**2 / precision
     within = scale**2 * variances
@@ -349,48 +379,48 @@ def all_totals(sums: Sums, prior: Prior) -> MixtureTotals:
     return MixtureTotals(components, expected, np.sqrt(variance))
 
 
-def _components(sums: Sums, prior: Prior) -> Floats:
+def _components(sums: LabelSums, prior: Prior) -> Floats:
     """The probability of each component for each word, (words, components): Bayes' rule; the shares without a test."""
     likelihood = np.where(sums.tested[:, None] > 0, _likelihood(sums, prior), 1.0)
     return _normalised(likelihood * prior.share)
 
 
-def _likelihood(sums: Sums, prior: Prior) -> Floats:
+def _likelihood(sums: LabelSums, prior: Prior) -> Floats:
     """How likely mean and scatter of each word are under each component, (words, components), up to a factor a word."""
     # The mean of a word's tests is off from that of its component by how words differ and by how its tests do.
-    wide = prior.spread + _variance_of_mean(sums, prior)
+    of_means = prior.between + _variance_of_mean(sums, prior)
     # Minus twice the logarithms: of the mean a normal distribution, of the scatter what is left when its variance is
     # averaged out.
-    of_mean = np.log(wide) + (sums.means[:, None] - prior.location) ** 2 / wide
+    of_mean = np.log(of_means) + (sums.means[:, None] - prior.location) ** 2 / of_means
     pooled = PRIOR_TESTS * prior.within
     # Marginal likelihood of the scatter: the inverse chi-squared prior is conjugate, so the variance integrates out.
-    freedom = _freedom(sums)[:, None]
+    freedom = _degrees_of_freedom(sums)[:, None]
     of_scatter = freedom * np.log(pooled + (sums.normality * sums.scatter)[:, None]) - PRIOR_TESTS * np.log(pooled)
     logs = -0.5 * (of_mean + of_scatter)
     # Relative to the best component of each word, so that nothing underflows.
     return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
-def _variance_of_mean(sums: Sums, prior: Prior) -> Floats:
+def _variance_of_mean(sums: LabelSums, prior: Prior) -> Floats:
     """That of each word's mean over its tested documents, in each component: (words, components)."""
     return _variances(sums, prior) / np.maximum(sums.tested, 1)[:, None]
 
 
-def _variances(sums: Sums, prior: Prior) -> Floats:
+def _variances(sums: LabelSums, prior: Prior) -> Floats:
     """The variance of what a document brings, for each word, in each component: (words, components)."""
     # The posterior's scale: squares of prior and tests over both degrees of freedom.
-    found = (PRIOR_TESTS * prior.within + (sums.normality * sums.scatter)[:, None]) / _freedom(sums)[:, None]
+    found = (PRIOR_TESTS * prior.within + (sums.normality * sums.scatter)[:, None]) / _degrees_of_freedom(sums)[:, None]
     return np.maximum(found, (sums.noise_of_test / sums.scale**2)[:, None])
 
 
-def _reliability(sums: Sums, variance: Floats) -> Floats:
+def _reliability(sums: LabelSums, variance: Floats) -> Floats:
     """The share of a variance between measured values, (..., words), that is not the noise of measuring: 1 without any
     noise."""
     # Spearman's reliability of a measurement; the factor of shrinkage of James and Stein.
     return 1 - np.minimum(sums.noise_of_test / np.maximum(variance, FLOOR**2), 1.0)
 
 
-def _freedom(sums: Sums) -> Floats:
+def _degrees_of_freedom(sums: LabelSums) -> Floats:
     return PRIOR_TESTS + sums.normality * np.maximum(sums.tested - 1, 0)
 
 

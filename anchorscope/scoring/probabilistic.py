@@ -149,6 +149,9 @@ def advantage(tally: Tally, label: int, v: int, alpha: float) -> Scores:
     def kappa(t: NDArray[np.generic] | float) -> Scores:
         return ratio((1 - alpha) * np.asarray(t), total - alpha * np.asarray(t))
 
+    # All open occurrences of w are anchors, none of v. kappa rises with T+, which the open ones of other words can
+    # still move: where w is the more frequent word a small T+ serves it (L + r_w), else a large one (U - r_v). That is
+    # the maximum where frequencies differ by (1 - alpha) T at most; beyond, the larger of both ends is a bound.
     lead = a + r - a[v]
     difference = n - n[v]
     exact = lead - np.where(difference >= 0, kappa(least + r), kappa(np.full(len(n), most - r[v]))) * difference

@@ -2,7 +2,7 @@
 
 How many documents hold a term, how many of them are counted (the first ones in the order of priority, so a simple
 random sample), and the sums and sums of squares of what these brought: values, and anchors. No row is kept. What the
-posterior of one label has to go by (``posterior.Sums``) follows from them.
+posterior of one label has to go by (``posterior.LabelSums``) follows from them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Additive
-from anchorscope.scoring.posterior import NORMALITY, Sums
+from anchorscope.scoring.posterior import NORMALITY, LabelSums
 
 REPEAT_UNIT = 1e-9
 """The unit in which variances of second measurements are added up."""
@@ -128,11 +128,11 @@ class RunningSums:
         for column in (self.counted, *(getattr(self, field.name) for field in fields(self)[4:-2])):
             column[label, terms] = 0
 
-    def of_label(self, label: int, additive: Additive) -> Sums:
+    def of_label(self, label: int, additive: Additive) -> LabelSums:
         """What an additive form has to go by."""
         documents, tested = self.documents[label], self.counted[label]
         if additive.quantity == "anchors":
-            return Sums.plain(documents, tested, self.anchors[label], self.anchors_squared[label])
+            return LabelSums.plain(documents, tested, self.anchors[label], self.anchors_squared[label])
         # A test is off by its value less slope times what was expected, less the placebo: e - b s - p. Its sums
         # follow from those of e, s, e^2, s^2 and e s, so that no row is kept. The regression estimator of a total
         # (Cochran 1977, Sampling Techniques, chapter 7): the surrogate is known of all documents, and only what it
@@ -145,7 +145,7 @@ class RunningSums:
         squares = self.values_squared[label] - 2 * b * products + b**2 * self.expected_squared[label]
         # Differences of sums: rounding may leave a little less than nothing.
         off = np.maximum(squares - 2 * placebo * total + tested * placebo**2, 0.0)
-        return Sums(
+        return LabelSums(
             documents=documents,
             tested=tested,
             total=total - tested * placebo,

@@ -1,5 +1,7 @@
 """What the documents' own predictions say about every term: a ridge regression of them on bags of terms.
 
+In docs/method.md it is *What the predictions say already*, with what happens where it misleads.
+
 A run has asked the model about every document, or about a sample of them, before it tests anything. These answers say a
 lot already: with x_d the terms of document d (each 1 or 0) and P_d the probability of a label,
 
@@ -94,12 +96,12 @@ def fit(
     targets = logits(rows)
     pairs = _Pairs.of(document, term, n_terms)
     is_second = fold >= N_FOLDS // 2
-    halves = [_Part.of(pairs, mine) for mine in (~is_second, is_second)]
-    parts = [_Part.of(pairs, fold != number) for number in range(N_FOLDS if n_labels <= REFITTED_LABELS else 0)]
+    halves = [_Design.of(pairs, inside) for inside in (~is_second, is_second)]
+    others = [_Design.of(pairs, fold != number) for number in range(N_FOLDS if n_labels <= REFITTED_LABELS else 0)]
     # A label that no document is given is never asked about; the logits of two labels are each other's negatives.
     is_said = np.bincount(rows.argmax(axis=1), minlength=n_labels) > 0 if len(rows) else np.zeros(n_labels, bool)
     for label in [0] if n_labels == 2 else np.flatnonzero(is_said).tolist():
-        weights[:, label], explained[label] = _cross_fitted(halves, parts, targets[:, label], n_threads)
+        weights[:, label], explained[label] = _cross_fitted(halves, others, targets[:, label], n_threads)
     if n_labels == 2:
         weights[:, 1] = -weights[:, 0]
         explained[1] = explained[0]
@@ -138,11 +140,14 @@ class _Pairs:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """The pairs of some of the documents: the sparse matrix X (documents, terms) of ones, by rows and by columns.
+class _Design:
+    """The design matrix X (documents, terms) of the regression over some documents, ones and zeros: by rows and by
+    columns, as both X w and X' v are needed.
 
     ``by_document`` holds the terms of the pairs in the order of their documents, whose numbers are ``documents``;
-    those of document i begin at ``first_term[i]``. The other three are the same the other way round.
+    those of document i begin at ``first_term[i]``. The other three are the same the other way round. The constant and
+    the length have no penalty: ``unpenalised`` (documents, 2) is an orthonormal basis Q of the two, and C = X - Q Q' X
+    what they leave of X. C is dense and never made.
     """
 
     by_document: Numbers
@@ -151,110 +156,111 @@ class _Part:
     by_term: Numbers
     terms: Numbers
     first_document: Numbers
-    is_mine: NDArray[np.bool_]
-    basis: Floats
+    is_inside: NDArray[np.bool_]
+    unpenalised: Floats
     n_terms: int
 
     @classmethod
-    def of(cls, pairs: _Pairs, is_mine: NDArray[np.bool_]) -> _Part:
-        """Those of some documents."""
-        # The pairs of this part, and an orthonormal basis of the constant and the length, by which they are projected
-        # out.
-        length = np.bincount(pairs.by_document[0], minlength=len(is_mine))
-        # Constant and length have no penalty. Projecting them out of both sides first gives the other weights their
-        # values (Frisch, Waugh and Lovell).
-        basis, _ = np.linalg.qr(np.stack([is_mine, is_mine * length], axis=1).astype(np.float64))
-        rows = _grouped(pairs.by_document[:, is_mine[pairs.by_document[0]]])
-        columns = _grouped(pairs.by_term[:, is_mine[pairs.by_term[1]]])
-        return cls(*rows, *columns, is_mine, basis, pairs.n_terms)
+    def of(cls, pairs: _Pairs, is_inside: NDArray[np.bool_]) -> _Design:
+        """That of the documents that are inside."""
+        length = np.bincount(pairs.by_document[0], minlength=len(is_inside))
+        # Projecting constant and length out of both sides first gives the other weights their values (Frisch, Waugh and
+        # Lovell).
+        unpenalised, _ = np.linalg.qr(np.stack([is_inside, is_inside * length], axis=1).astype(np.float64))
+        rows = _grouped(pairs.by_document[:, is_inside[pairs.by_document[0]]])
+        columns = _grouped(pairs.by_term[:, is_inside[pairs.by_term[1]]])
+        return cls(*rows, *columns, is_inside, unpenalised, pairs.n_terms)
 
-    def summed(self, weights: Floats) -> Floats:
+    def times(self, weights: Floats) -> Floats:
         """X w: the weights of each document's terms, summed, (documents,)."""
-        found = np.zeros(len(self.is_mine))
+        found = np.zeros(len(self.is_inside))
         if len(self.documents):
             found[self.documents] = np.add.reduceat(weights.take(self.by_document), self.first_term)
         return found
 
-    def spread(self, values: Floats) -> Floats:
+    def transposed_times(self, values: Floats) -> Floats:
         """X' v: the values of the documents that hold each term, summed, (terms,)."""
         found = np.zeros(self.n_terms)
         if len(self.terms):
             found[self.terms] = np.add.reduceat(values.take(self.by_term), self.first_document)
         return found
 
-    def refit(self, target: Floats, penalty: float, start: Floats) -> Floats:
+    def residual(self, values: Floats) -> Floats:
+        """What constant and length leave of the values of the documents inside, v - Q Q' v; 0 for the others."""
+        inside = np.where(self.is_inside, values, 0.0)
+        return inside - self.unpenalised @ (self.unpenalised.T @ inside)
+
+    def ridge_from(self, start: Floats, target: Floats, penalty: float) -> Floats:
         """The ridge weights under one penalty, (terms,), found from some that are nearly right.
 
-        Conjugate gradients, with the diagonal as preconditioner: frequent terms have steep slopes, rare ones flat ones.
-        In exact numbers each gradient is beside all before it. Rounding would grow from step to step, until the weights
-        differ in the fifth digit between processors and near-ties of a list fall otherwise: so it is put beside them.
+        Conjugate gradients on (C'C + penalty) w = C'y, with the diagonal as preconditioner: frequent terms have steep
+        slopes, rare ones flat ones. In exact numbers each gradient is orthogonal to all before it. Rounding would grow
+        from step to step, until the weights differ in the fifth digit between processors and near-ties of a list fall
+        otherwise: so it is made orthogonal to them.
         """
-        diagonal = self.spread(self.is_mine.astype(np.float64)) + penalty
-        small = CONVERGED * float(np.linalg.norm(self.spread(self._left(target))))
+        diagonal = self.transposed_times(self.is_inside.astype(np.float64)) + penalty
+        small = CONVERGED * float(np.linalg.norm(self.transposed_times(self.residual(target))))
         weights = start.copy()
-        gradient = self.spread(self._left(target - self.summed(weights))) - penalty * weights
-        step = gradient / diagonal
-        size = float(gradient @ step)
+        gradient = self.transposed_times(self.residual(target - self.times(weights))) - penalty * weights
+        direction = gradient / diagonal
+        squared = float(gradient @ direction)  # the length of the gradient under the preconditioner, squared
         past = np.empty((STEPS, self.n_terms))  # gradients, orthonormal under the preconditioner
         for number in range(STEPS):
             if np.linalg.norm(gradient) <= small:
                 break
-            image = self.spread(self._left(self.summed(step))) + penalty * step
-            length = size / float(step @ image)
-            weights += length * step
-            past[number] = gradient / np.sqrt(size)
-            gradient -= length * image
+            image = self.transposed_times(self.residual(self.times(direction))) + penalty * direction
+            step = squared / float(direction @ image)
+            weights += step * direction
+            past[number] = gradient / np.sqrt(squared)
+            gradient -= step * image
             gradient -= (past[: number + 1] @ (gradient / diagonal)) @ past[: number + 1]
-            next_size = float(gradient @ (gradient / diagonal))
-            step = gradient / diagonal + next_size / size * step
-            size = next_size
+            next_squared = float(gradient @ (gradient / diagonal))
+            direction = gradient / diagonal + next_squared / squared * direction
+            squared = next_squared
         return weights
 
-    def fits(self, target: Floats, penalties: Sequence[float]) -> Floats:
+    def ridge_path(self, target: Floats, penalties: Sequence[float]) -> Floats:
         """The ridge weights under each penalty, (penalties, terms): (C'C + penalty) w = C'y."""
-        gradient = self.spread(self._left(target))
-        size = float(np.linalg.norm(gradient))
+        gradient = self.transposed_times(self.residual(target))
+        norm = float(np.linalg.norm(gradient))
         # Where constant and length explain all, what is left is rounding: there is nothing to fit.
-        if size <= ROUNDING * np.linalg.norm(self.spread(np.abs(np.where(self.is_mine, target, 0.0)))):
+        everything = self.transposed_times(np.abs(np.where(self.is_inside, target, 0.0)))
+        if norm <= ROUNDING * np.linalg.norm(everything):
             return np.zeros((len(penalties), self.n_terms))
-        return self._solve(gradient, penalties, size)
+        return self._lanczos(gradient, norm, penalties)
 
-    def _solve(self, gradient: Floats, penalties: Sequence[float], size: float) -> Floats:
-        """The solutions of (C'C + penalty) w = gradient, (penalties, terms), by the method of Lanczos; ``size`` is how
-        long the gradient is.
+    def _lanczos(self, gradient: Floats, norm: float, penalties: Sequence[float]) -> Floats:
+        """The solutions of (C'C + penalty) w = gradient, (penalties, terms), by the method of Lanczos; ``norm`` is that
+        of the gradient.
 
-        C is what a constant and the length leave of X, as these two have no penalty. C itself is dense and never made:
-        C'C w is X' of what they leave of X w. A step costs what one of conjugate gradients does, but serves all
-        penalties: in the space that C'y, C'C C'y … span, C'C is a small matrix, to whose diagonal a penalty is added.
-        In exact numbers an image would be beside all rows once it is beside the last two; see ``refit``.
+        C'C w is X' of what constant and length leave of X w. A step costs what one of conjugate gradients does, but
+        serves all penalties: in the Krylov space that C'y, C'C C'y … span, C'C is a tridiagonal matrix, to whose
+        diagonal a penalty is added. In exact numbers an image would be orthogonal to all rows once it is to the last
+        two; see ``ridge_from``.
         """
-        space = np.empty((STEPS, self.n_terms))  # orthonormal rows
-        small = np.zeros((STEPS, STEPS))  # C'C in this space: tridiagonal
-        space[0] = gradient / size
+        krylov = np.empty((STEPS, self.n_terms))  # orthonormal rows
+        tridiagonal = np.zeros((STEPS, STEPS))  # C'C in this space
+        krylov[0] = gradient / norm
         for step in range(STEPS):
-            image = self.spread(self._left(self.summed(space[step])))
-            small[step, step] = space[step] @ image
-            image -= (space[: step + 1] @ image) @ space[: step + 1]
+            image = self.transposed_times(self.residual(self.times(krylov[step])))
+            tridiagonal[step, step] = krylov[step] @ image
+            image -= (krylov[: step + 1] @ image) @ krylov[: step + 1]
             rest = float(np.linalg.norm(image))
-            is_last = step + 1 == STEPS or rest <= max(CONVERGED**2 * small[0, 0], ROUNDING)
+            is_last = step + 1 == STEPS or rest <= max(CONVERGED**2 * tridiagonal[0, 0], ROUNDING)
             if is_last or step % LOOK == LOOK - 1:
-                places = _solved(small[: step + 1, : step + 1], penalties, size)
+                coordinates = _solved(tridiagonal[: step + 1, : step + 1], penalties, norm)
                 # What a solution in this space lacks of the gradient; the least penalty is the slowest.
-                if is_last or rest * np.abs(places[:, -1]).max() <= CONVERGED * size:
+                if is_last or rest * np.abs(coordinates[:, -1]).max() <= CONVERGED * norm:
                     break
-            small[step, step + 1] = small[step + 1, step] = rest
-            space[step + 1] = image / rest
-        return places @ space[: step + 1]
-
-    def _left(self, values: Floats) -> Floats:
-        """What a constant and the length leave of the values of this part's documents; 0 for the others."""
-        mine = np.where(self.is_mine, values, 0.0)
-        return mine - self.basis @ (self.basis.T @ mine)
+            tridiagonal[step, step + 1] = tridiagonal[step + 1, step] = rest
+            krylov[step + 1] = image / rest
+        return coordinates @ krylov[: step + 1]
 
     def explained(self, weights: Floats, target: Floats) -> float:
-        """The share of the variance of this part's targets that weights explain, beyond a constant and the length."""
-        variance = float(np.square(self._left(target)).sum())
-        left = float(np.square(self._left(target - self.summed(weights))).sum())
+        """R squared: the share of the variance of these targets that weights explain, beyond a constant and the
+        length."""
+        variance = float(np.square(self.residual(target)).sum())
+        left = float(np.square(self.residual(target - self.times(weights))).sum())
         return 1 - left / variance if variance > 0 else 0.0
 
 
@@ -266,30 +272,31 @@ def _grouped(pairs: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     return what, by[first], first
 
 
-def _solved(small: Floats, penalties: Sequence[float], size: float) -> Floats:
-    """The solutions of (small + penalty) x = (size, 0, 0 …), (penalties, steps)."""
-    values, vectors = np.linalg.eigh(small)
-    return (size * vectors[0] / (values + np.array(penalties)[:, None])) @ vectors.T
+def _solved(tridiagonal: Floats, penalties: Sequence[float], norm: float) -> Floats:
+    """The solutions of (tridiagonal + penalty) x = (norm, 0, 0 …), (penalties, steps)."""
+    # T = V diag(values) V', once; (T + penalty)^-1 is then V diag(1 / (values + penalty)) V' for every penalty.
+    values, vectors = np.linalg.eigh(tridiagonal)
+    return (norm * vectors[0] / (values + np.array(penalties)[:, None])) @ vectors.T
 
 
-def _cross_fitted(halves: list[_Part], parts: list[_Part], target: Floats, n_threads: int) -> tuple[Floats, float]:
-    """The weights for each fold (folds, terms), fitted to the others, and the share of the variance they explain.
+def _cross_fitted(halves: list[_Design], others: list[_Design], target: Floats, n_threads: int) -> tuple[Floats, float]:
+    """The weights for each fold (folds, terms), fitted to the ``others``, and the share of the variance they explain.
 
     The penalty is the one under which the weights of one half predict the other best.
     """
     nothing = np.zeros((N_FOLDS, halves[0].n_terms))
     # One document can predict nothing of another.
-    if min(int(half.is_mine.sum()) for half in halves) < 2:
+    if min(int(half.is_inside.sum()) for half in halves) < 2:
         return nothing, 0.0
-    tried = halves[0].fits(target, PENALTIES)
+    tried = halves[0].ridge_path(target, PENALTIES)
     explained = [halves[1].explained(weights, target) for weights in tried]
     best = max(range(len(PENALTIES)), key=lambda number: (explained[number], PENALTIES[number]))
     if explained[best] <= 0:
         return nothing, 0.0
     # The weights of each half are where the fits for the folds of the other half begin: they do not know these folds.
-    (other,) = halves[1].fits(target, PENALTIES[best : best + 1])
-    starts = [other] * (N_FOLDS // 2) + [tried[best]] * (N_FOLDS // 2)
+    (second,) = halves[1].ridge_path(target, PENALTIES[best : best + 1])
+    starts = [second] * (N_FOLDS // 2) + [tried[best]] * (N_FOLDS // 2)
     # numpy lets other threads go on while it works; each fit is the same, whatever the others do.
     with ThreadPoolExecutor(n_threads) as pool:
-        found = [*pool.map(lambda part, start: part.refit(target, PENALTIES[best], start), parts, starts)]
+        found = [*pool.map(lambda design, start: design.ridge_from(start, target, PENALTIES[best]), others, starts)]
     return np.stack(found or starts), explained[best]

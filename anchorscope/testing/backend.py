@@ -4,10 +4,12 @@ workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from time import sleep
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.errors import AnchorscopeError
@@ -15,9 +17,20 @@ from anchorscope.local_scores.banzhaf import BanzhafScore
 from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.local_scores.occlusion import OcclusionScore
 from anchorscope.testing import work
-from anchorscope.types import Backend, Measurements
+from anchorscope.types import Backend, Measurements, Predictor
+
+SECONDS_A_CALL = 0.01
 
 Make = Callable[[MeteredScore, int | None], Backend]
+
+
+class WaitingPredictor(work.CountingPredictor):
+    """The same model behind a slow line."""
+
+    def predict(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Probabilities (texts, 2), after a while."""
+        sleep(SECONDS_A_CALL)
+        return super().predict(texts)
 
 
 def measures_what_the_local_score_measures(make: Make) -> None:
@@ -28,6 +41,15 @@ def measures_what_the_local_score_measures(make: Make) -> None:
             found, spent = backend.measure(work.units())
         _assert_same(found, expected)
         assert spent.predictor_texts == cost.predictor_texts
+
+
+def counts_each_call_once(make: Make) -> None:
+    """Where workers are busy at the same time, too: the model takes a while to answer."""
+    expected, cost = _samples().measure(work.units())
+    with closing(make(_samples(WaitingPredictor()), 2)) as backend:
+        found, spent = backend.measure(work.units())
+    _assert_same(found, expected)
+    assert spent.predictor_texts == cost.predictor_texts, "a local score is asked by one worker at a time: copy it"
 
 
 def keeps_to_a_number_of_calls(make: Make) -> None:
@@ -54,8 +76,8 @@ def refuses_a_number_of_workers_that_cannot_be(make: Make) -> None:
             raise AssertionError(f"{workers} workers are not refused")
 
 
-def _samples() -> MeteredScore:
-    asked = RetryingPredictor(work.CountingPredictor(), Retry())
+def _samples(model: Predictor | None = None) -> MeteredScore:
+    asked = RetryingPredictor(model or work.CountingPredictor(), Retry())
     return MeteredScore(BanzhafScore(asked, work.perturbator(), work.settings()), asked)
 
 
@@ -71,6 +93,7 @@ def _assert_same(found: Measurements, expected: Measurements) -> None:
 
 CHECKS = (
     measures_what_the_local_score_measures,
+    counts_each_call_once,
     keeps_to_a_number_of_calls,
     refuses_a_number_of_workers_that_cannot_be,
 )

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anchorscope.perturbators.corpus import CorpusPerturbator
-from anchorscope.planning.collection import Collection, LazyWords, collect, predict
+from anchorscope.planning.collection import Collection, collect, predict
 from anchorscope.planning.plan import EMPTY_ANCHOR
 from anchorscope.scoring.tally import Tally
 from anchorscope.settings import Settings, preset
 from anchorscope.testing.models import WeightPredictor
 from anchorscope.text.read import read_texts
+from anchorscope.text.words import LazyWords
 from anchorscope.types import Cost, Differentiable, Explanation, Snapshot, Term, Unit
 
 TEXTS = tuple(

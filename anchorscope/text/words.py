@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from itertools import accumulate
@@ -58,6 +58,24 @@ def join(words: Words) -> str:
     ' as it  was\\n'
     """
     return _fill(words.words, words.gaps, tight=())
+
+
+class LazyWords(Sequence[Words]):
+    """The words of each text, cut when asked for."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        if isinstance(index, slice):
+            return LazyWords(self._texts[index])
+        return split(self._texts[index])
+
+    def __iter__(self) -> Iterator[Words]:
+        return map(split, self._texts)
 
 
 def spans(words: Words) -> list[tuple[int, int]]:

@@ -145,7 +145,9 @@ def counts_anchors(score: LocalScore | type[LocalScore]) -> bool:
 class Backend(Protocol):
     """Where units of work are measured: in this process, in others, on other machines.
 
-    What makes one is called with a local score and the number of workers, or None for as many as it likes.
+    What makes one is called with a local score and the number of workers, or None for as many as it likes. A local
+    score counts its calls as it goes, so it is asked by one worker at a time: others, be they threads, get copies of
+    their own (it can be pickled), which are told what the model calls its columns (``score.columns.remember``).
     """
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:

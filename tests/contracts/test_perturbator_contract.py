@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from anchorscope.perturbators.corpus import CorpusPerturbator
 from anchorscope.perturbators.embedded import EmbeddedPerturbator
 from anchorscope.perturbators.mask_token import MaskTokenPerturbator
 from anchorscope.perturbators.masked_lm import MaskedLMPerturbator
+from anchorscope.testing.perturbator import masks_for, spread
 from anchorscope.text.words import split
 from anchorscope.types import Perturbator, Proposals, Words
 from tests.test_embedded import build_embedded
@@ -57,18 +57,6 @@ def make(name: str, folder: Path) -> Perturbator:
         case "roberta":
             return MaskedLMPerturbator(build_roberta(folder), top_n=10)
     raise AssertionError(name)
-
-
-def masks_for(texts: list[Words], share: float, seed: int = 0) -> list[NDArray[np.bool_]]:
-    random = np.random.default_rng(seed)
-    return [random.random(len(text)) < share for text in texts]
-
-
-def spread(perturbator: Perturbator, proposals: Proposals) -> NDArray[np.float64]:
-    """Proposals as probabilities over the whole vocabulary: (rows, vocabulary)."""
-    table = np.zeros((len(proposals.words), len(perturbator.vocabulary)))
-    np.add.at(table, (np.arange(len(table))[:, None], proposals.words), proposals.probabilities)
-    return table
 
 
 def assert_same(perturbator: Perturbator, one: Proposals, other: Proposals) -> None:

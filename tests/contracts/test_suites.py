@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
 
 from anchorscope import registry
+from anchorscope.backends.shares import joined, shares
+from anchorscope.local_scores.metered import MeteredScore
 from anchorscope.predictors import as_predictor
 from anchorscope.testing import KINDS, KeywordPredictor, WeightPredictor, checks
 from anchorscope.testing.work import TEXTS
+from anchorscope.types import Cost, Measurements, Unit
 
 
 def scikit() -> Any:
@@ -79,3 +84,24 @@ def test_a_plug_that_breaks_its_promise_is_found_out() -> None:
     with pytest.raises(AssertionError):
         for check in checks("predictor"):
             check(lambda: Drifting("great"))
+
+
+class Threads:
+    """Threads that ask one and the same local score, whose meter counts what all of them ask."""
+
+    def __init__(self, score: MeteredScore, workers: int | None = None) -> None:
+        self._score = score
+        self._pool = ThreadPoolExecutor(workers or 2)
+
+    def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
+        dealt = shares(self._score, units, 2, max_calls)
+        return joined(dealt, self._pool.map(lambda share: self._score.measure(share.units, share.allowed), dealt))
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+
+def test_threads_that_share_a_local_score_are_found_out() -> None:
+    (check,) = (check for check in checks("backend") if check.__name__ == "counts_each_call_once")
+    with pytest.raises(AssertionError, match="one worker at a time"):
+        check(Threads)

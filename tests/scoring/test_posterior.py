@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anchorscope.scoring.posterior import Sums, all_totals, draw_totals, pooled_prior, summarise
+from anchorscope.scoring.posterior import LabelSums, all_totals, draw_totals, pooled_prior, summarise
 
 
 def test_a_word_as_good_as_the_last_of_the_list_is_a_member() -> None:
@@ -28,11 +28,11 @@ def test_membership_is_the_share_of_draws() -> None:
     assert found.regret == pytest.approx(0.25 / 2)  # one draw of four gives away 1 of 2
 
 
-def of_one_word(n_documents: int, tests: list[float]) -> Sums:
+def of_one_word(n_documents: int, tests: list[float]) -> LabelSums:
     """A hundred words that do next to nothing, and one that does what its tests say: the last."""
     chances = np.random.default_rng(0)
     rows = [*chances.normal(0, 0.002, (100, 4)).tolist(), tests]
-    return Sums.plain(
+    return LabelSums.plain(
         np.array([30] * 100 + [n_documents]),
         np.array([len(row) for row in rows]),
         np.array([sum(row) for row in rows]),
@@ -40,7 +40,7 @@ def of_one_word(n_documents: int, tests: list[float]) -> Sums:
     )
 
 
-def interval(sums: Sums) -> tuple[float, float]:
+def interval(sums: LabelSums) -> tuple[float, float]:
     """That of 90% for the total of the last word."""
     draws, _ = draw_totals(sums, pooled_prior(sums), np.random.default_rng(1), n=4000)
     low, high = np.quantile(draws[:, -1], [0.05, 0.95])
@@ -75,7 +75,7 @@ def test_a_word_that_came_out_best_by_luck_is_drawn_back() -> None:
     chances = np.random.default_rng(0)
     rows = [*chances.normal(0, 0.1, (100, 4)).tolist(), [0.3]]
     tests = np.array([len(row) for row in rows])
-    exact = Sums.plain(
+    exact = LabelSums.plain(
         tests, tests, np.array([sum(row) for row in rows]), np.array([np.square(row).sum() for row in rows])
     )
     noisy = replace(exact, noise=0.01 * tests)

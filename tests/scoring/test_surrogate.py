@@ -13,7 +13,7 @@ from anchorscope.journal.reader import RunReader
 from anchorscope.journal.standings import Standings
 from anchorscope.planning import collection as module
 from anchorscope.scoring.aggregations import AGGREGATIONS
-from anchorscope.scoring.surrogate import Surrogate, _Pairs, _Part, fit, logits, sigmoid
+from anchorscope.scoring.surrogate import Surrogate, _Design, _Pairs, fit, logits, sigmoid
 
 N_TERMS = 6
 WEIGHTS = np.array([2.0, -1.5, 1.0, 0.5, 0.0, 0.0])
@@ -47,9 +47,9 @@ def test_the_weights_solve_the_ridge_regression() -> None:
     chances = np.random.default_rng(3)
     holds = chances.random((80, 12)) < 0.3
     target = holds @ chances.normal(size=12) + chances.normal(size=80)
-    half = _Part.of(_Pairs.of(*np.nonzero(holds), 12), np.ones(80, bool))
+    half = _Design.of(_Pairs.of(*np.nonzero(holds), 12), np.ones(80, bool))
     design = np.hstack([holds, np.ones((80, 1)), holds.sum(axis=1, keepdims=True)]).astype(float)
-    for penalty, found in zip((0.1, 3.0, 100.0), half.fits(target, (0.1, 3.0, 100.0))):
+    for penalty, found in zip((0.1, 3.0, 100.0), half.ridge_path(target, (0.1, 3.0, 100.0))):
         normal = design.T @ design + np.diag([penalty] * 12 + [0.0, 0.0])
         expected = np.linalg.lstsq(normal, design.T @ target, rcond=None)[0][:12]
         assert found == pytest.approx(expected, abs=2e-3)
@@ -165,10 +165,10 @@ def test_weights_that_are_nearly_right_lead_to_the_same_fit() -> None:
     chances = np.random.default_rng(4)
     held = chances.random((90, 12)) < 0.3
     target = held @ chances.normal(size=12) + chances.normal(size=90)
-    part = _Part.of(_Pairs.of(*np.nonzero(held), 12), np.arange(90) % 8 != 3)
-    (found,) = part.fits(target, (3.0,))
+    part = _Design.of(_Pairs.of(*np.nonzero(held), 12), np.arange(90) % 8 != 3)
+    (found,) = part.ridge_path(target, (3.0,))
     for start in (found + chances.normal(0, 0.2, 12), np.zeros(12), found):
-        assert part.refit(target, 3.0, start) == pytest.approx(found, abs=2e-3)
+        assert part.ridge_from(start, target, 3.0) == pytest.approx(found, abs=2e-3)
 
 
 def test_with_many_labels_a_fold_has_the_weights_of_the_other_half() -> None:
