@@ -343,6 +343,22 @@ def odd_setting(plant: Plant) -> None:
     path.write_text(json.dumps(values, indent=2), encoding="utf-8")
 
 
+def shared_pages(plant: Plant) -> None:
+    """Two texts on the same pages: so a small file may say that each of many cells is as large as all of it."""
+    path = plant.folder / JOURNAL
+    with plant.database() as db:
+        db.executemany("INSERT INTO texts VALUES (?, ?)", ((10_000 + n, mark * 9000) for n, mark in enumerate("\1\2")))
+        (page_size,) = db.execute("PRAGMA page_size").fetchone()
+    data = path.read_bytes()
+    first, second = (
+        next(n for n in range(1, len(data) // page_size) if data[n * page_size + 4 :].startswith(mark * 1000)) + 1
+        for mark in (b"\1", b"\2")
+    )
+    pointer = b"\2" + second.to_bytes(4, "big")  # after what of the text lies in the cell itself
+    assert data.count(pointer) == 1
+    path.write_bytes(data.replace(pointer, b"\2" + first.to_bytes(4, "big")))
+
+
 def many_labels(plant: Plant, n_labels: int = 1_500, n_terms: int = 60_000) -> None:
     """A small file that asks for a large table."""
     with plant.database() as db:
@@ -515,6 +531,7 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "a setting of the result": odd_setting,
     "a cost with commands to a terminal": commanding_cost,
     "values of the result": changed_result,
+    "two texts on the same pages": shared_pages,
     "many labels and terms": many_labels,
     "many labels and terms in a megabyte": partial(many_labels, n_labels=140),
     "many labels and terms in holes": many_labels_in_holes,

@@ -268,6 +268,17 @@ def test_a_moment_that_is_none_is_refused(
     assert "no run has written" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["top", "report", "resume"])
+def test_a_page_that_belongs_to_two_cells_is_refused(
+    command: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Believed, six thousand texts on the same pages made six gigabytes of a journal of one megabyte."""
+    KINDS["two texts on the same pages"](plant)
+    (plant.folder / "result.json").unlink()
+    assert asked(plant, scratch, *COMMANDS[command]) == 2
+    assert "its pages are not those of its tables" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("number", ["1e999", "1" + "0" * 4000])
 def test_a_number_that_no_run_has_is_refused(
     number: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
