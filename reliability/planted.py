@@ -359,6 +359,12 @@ def shared_pages(plant: Plant) -> None:
     path.write_bytes(data.replace(pointer, b"\2" + first.to_bytes(4, "big")))
 
 
+def long_label(plant: Plant) -> None:
+    """A label of megabytes, in which there is no place to begin a new line."""
+    with plant.database() as db:
+        db.execute("UPDATE labels SET name = ? WHERE number = 1", ("x" * 8_000_000,))
+
+
 def many_labels(plant: Plant, n_labels: int = 1_500, n_terms: int = 60_000) -> None:
     """A small file that asks for a large table."""
     with plant.database() as db:
@@ -532,6 +538,7 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "a cost with commands to a terminal": commanding_cost,
     "values of the result": changed_result,
     "two texts on the same pages": shared_pages,
+    "a label of megabytes": long_label,
     "many labels and terms": many_labels,
     "many labels and terms in a megabyte": partial(many_labels, n_labels=140),
     "many labels and terms in holes": many_labels_in_holes,
