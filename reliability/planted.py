@@ -359,6 +359,12 @@ def shared_pages(plant: Plant) -> None:
     path.write_bytes(data.replace(pointer, b"\2" + first.to_bytes(4, "big")))
 
 
+def missing_label(plant: Plant) -> None:
+    """The label that was asked for is none of the model's."""
+    with plant.database() as db:
+        db.execute("UPDATE meta SET value = json_set(value, '$.labels', json('[\"maybe\"]')) WHERE key = 'settings'")
+
+
 def long_label(plant: Plant) -> None:
     """A label of megabytes, in which there is no place to begin a new line."""
     with plant.database() as db:
@@ -539,6 +545,7 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "values of the result": changed_result,
     "two texts on the same pages": shared_pages,
     "a label of megabytes": long_label,
+    "a label that there is not": missing_label,
     "many labels and terms": many_labels,
     "many labels and terms in a megabyte": partial(many_labels, n_labels=140),
     "many labels and terms in holes": many_labels_in_holes,

@@ -279,6 +279,17 @@ def test_a_page_that_belongs_to_two_cells_is_refused(
     assert "its pages are not those of its tables" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["top", "top, csv", "report", "resume"])
+def test_a_label_that_there_is_not_is_refused(
+    command: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    KINDS["a label that there is not"](plant)
+    (plant.folder / "result.json").unlink()
+    assert asked(plant, scratch, *COMMANDS[command]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "should not happen" not in told
+
+
 @pytest.mark.parametrize("number", ["1e999", "1" + "0" * 4000])
 def test_a_number_that_no_run_has_is_refused(
     number: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
