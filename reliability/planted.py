@@ -335,6 +335,14 @@ def odd_number(plant: Plant) -> None:
     path.write_text(text[: chosen.start(1)] + odd + text[chosen.end(1) :], encoding="utf-8")
 
 
+def name_twice(plant: Plant) -> None:
+    """A name of the result that stands twice in one place."""
+    path = plant.folder / RESULT
+    text = path.read_text(encoding="utf-8")
+    name = plant.chances.choice(["finished", "settled", "seed", "tested", "score"])
+    path.write_text(text.replace(f'"{name}":', f'"{name}": 0, "{name}":'), encoding="utf-8")
+
+
 def odd_setting(plant: Plant) -> None:
     """A setting of the result of another kind."""
     path = plant.folder / RESULT
@@ -541,6 +549,7 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "moments of another kind": odd_moments,
     "a number of the result": odd_number,
     "a setting of the result": odd_setting,
+    "a name of the result twice": name_twice,
     "a cost with commands to a terminal": commanding_cost,
     "values of the result": changed_result,
     "two texts on the same pages": shared_pages,

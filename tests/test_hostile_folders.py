@@ -310,6 +310,26 @@ def test_a_setting_of_another_kind_is_no_result(name: str, plant: Plant) -> None
         Result.load(plant.folder)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('"finished":', '"finished": false,\n  "finished":', "a name stands twice in one place"),
+        (r'"tested": \d+', '"tested": -5', "-5 is no count"),
+        (r'"predictor_texts": \d+', '"predictor_texts": 99999999999999999999', "99999999999999999999 is no count"),
+        (r'"interval": \[', '"interval": [\n0.5,', "too many values"),
+    ],
+)
+def test_a_result_that_no_run_has_written_is_refused(before: str, after: str, told: str, plant: Plant) -> None:
+    """Believed, it would be shown: one of two values, fewer tests than none, two ends of three."""
+    path = plant.folder / "result.json"
+    text = path.read_text()
+    assert Result.load(plant.folder)
+    path.write_text(re.sub(before, after, text))
+    assert path.read_text() != text
+    with pytest.raises(RunFolderError, match=told):
+        Result.load(plant.folder)
+
+
 def test_nothing_is_written_through_a_hard_link(
     plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
