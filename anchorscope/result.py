@@ -246,10 +246,10 @@ def explanation_from_dict(label: str, values: Mapping[str, Any], schema: int = R
         values = _from_schema_1(values)
     return Explanation(
         label=label,
-        documents=_typed(values["documents"], int),
-        asked=_typed(values["asked"], int),
-        robust=None if values["robust"] is None else _typed(values["robust"], int),
-        robust_of=_typed(values["robust_of"], int),
+        documents=_count(values["documents"]),
+        asked=_count(values["asked"]),
+        robust=None if values["robust"] is None else _count(values["robust"]),
+        robust_of=_count(values["robust_of"]),
         settled=_typed(values["settled"], bool),
         regret=None if values["regret"] is None else _number(values["regret"]),
         terms=tuple(_term(term) for term in _typed(values["terms"], list)),
@@ -278,23 +278,23 @@ def _range(values: Any) -> tuple[int, int]:
 
 
 def _term(values: Mapping[str, Any]) -> Term:
-    low, high = (side if end is None else _number(end) for end, side in zip(values["interval"], (-inf, inf)))
+    low, high = _typed(values["interval"], list)
     return Term(
         term=_typed(values["term"], str),
         written=_typed(values["written"], str),
         score=_number(values["score"]),
-        interval=(low, high),
+        interval=(-inf if low is None else _number(low), inf if high is None else _number(high)),
         membership=None if values["membership"] is None else _number(values["membership"]),
         driver=_typed(values["driver"], bool),
-        anchors=None if values["anchors"] is None else _typed(values["anchors"], int),
+        anchors=None if values["anchors"] is None else _count(values["anchors"]),
         examples=tuple(_typed(key, str) for key in values["examples"]),
-        **{name: _typed(values[name], int) for name in ("tested", "skipped", "occurrences")},
+        **{name: _count(values[name]) for name in ("tested", "skipped", "occurrences")},
     )
 
 
 def _cost(values: Mapping[str, Any]) -> Cost:
     told = {"predictor_tokens": 0, "kept_answers": 0, **values}  # results of before do not count them
-    counts = {name: _typed(told[name], int) for name in Cost.__slots__ if name != "seconds"}
+    counts = {name: _count(told[name]) for name in Cost.__slots__ if name != "seconds"}
     return Cost(seconds=_number(values["seconds"]), **counts)
 
 
@@ -332,6 +332,13 @@ def _typed(value: Any, kind: type[Kind]) -> Kind:
     return value
 
 
+def _count(value: Any) -> int:
+    """A whole number from 0 on, which a page can tell from the next one."""
+    if not 0 <= _typed(value, int) < LARGEST_COUNT:
+        raise ValueError(f"{value} is no count")
+    return int(value)
+
+
 def _number(value: Any) -> float:
     if type(value) not in (int, float):
         raise TypeError(f"expected a number, not a value of type {type(value).__name__}")
@@ -342,9 +349,26 @@ LONGEST_NUMBER = 20
 """Characters of a whole number, beyond which no run counts."""
 
 
+LARGEST_COUNT = 1 << 53
+"""What no run counts to: beyond it, whole numbers are no longer told apart in JSON and on a page."""
+
+
 def _read_json(text: bytes) -> Any:
-    """The values of a file, every number of them one that a run can have written."""
-    return json.loads(text.decode("utf-8"), parse_constant=_finite_number, parse_float=_finite_number, parse_int=_whole)
+    """The values of a file, every number of them one that a run can have written, and no name twice."""
+    return json.loads(
+        text.decode("utf-8"),
+        object_pairs_hook=_each_once,
+        parse_constant=_finite_number,
+        parse_float=_finite_number,
+        parse_int=_whole,
+    )
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a name stands twice in one place")
+    return values
 
 
 def _finite_number(digits: str) -> float:

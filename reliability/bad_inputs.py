@@ -350,7 +350,7 @@ def of_workers_and_streams(start: Sequence[str]) -> dict[str, Case]:
         travel = [*start, "--model", f"reliability.bad_models:{name}", "--workers", "2"]
         found[f"{name} to workers"] = Case(travel, alone=True)
         found[f"{name} to workers, kept"] = Case([*travel, "--out", "new"], alone=True)
-    for name in ("closes_streams", "closes_files", "renames_the_world", "leaves_a_thread", "takes_leave"):
+    for name in ("closes_streams", "closes_files", "renames_the_world", "leaves_a_thread", "takes_leave", "takes_over"):
         found[name] = Case([*start, "--model", f"reliability.bad_models:{name}", "--labels", "no,yes"], alone=True)
     return found
 

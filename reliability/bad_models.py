@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import atexit
 import builtins
+import decimal
+import logging
 import os
+import signal
 import sys
+import threading
 import time
 from collections import namedtuple
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock, Thread
 from typing import Any
 
@@ -191,6 +196,17 @@ def renames_the_world(texts: list[str]) -> Any:
     """A model that gives Python's own names another meaning, and then answers logits."""
     vars(builtins).update(len=lambda _: 0, open=None, isinstance=None, sorted=None, str=None)
     return [[3.0, -2.0]] * texts.__len__()
+
+
+def takes_over(texts: list[str]) -> Any:
+    """A model that takes the signals, the hooks, the log and the rounding of the process, and then answers logits."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(ValueError):  # a thread may not
+            signal.signal(number, signal.SIG_IGN)
+    sys.excepthook = sys.unraisablehook = threading.excepthook = None  # type: ignore[assignment]
+    logging.disable(logging.CRITICAL)
+    decimal.getcontext().prec = 1
+    return [[3.0, -2.0]] * len(texts)
 
 
 def takes_leave(texts: list[str]) -> Any:

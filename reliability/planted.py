@@ -335,12 +335,48 @@ def odd_number(plant: Plant) -> None:
     path.write_text(text[: chosen.start(1)] + odd + text[chosen.end(1) :], encoding="utf-8")
 
 
+def name_twice(plant: Plant) -> None:
+    """A name of the result that stands twice in one place."""
+    path = plant.folder / RESULT
+    text = path.read_text(encoding="utf-8")
+    name = plant.chances.choice(["finished", "settled", "seed", "tested", "score"])
+    path.write_text(text.replace(f'"{name}":', f'"{name}": 0, "{name}":'), encoding="utf-8")
+
+
 def odd_setting(plant: Plant) -> None:
     """A setting of the result of another kind."""
     path = plant.folder / RESULT
     values = json.loads(path.read_bytes())
     values["settings"][plant.chances.choice(["aggregation", "score", "strategy", "tau", "regret", "top_k"])] = []
     path.write_text(json.dumps(values, indent=2), encoding="utf-8")
+
+
+def shared_pages(plant: Plant) -> None:
+    """Two texts on the same pages: so a small file may say that each of many cells is as large as all of it."""
+    path = plant.folder / JOURNAL
+    with plant.database() as db:
+        db.executemany("INSERT INTO texts VALUES (?, ?)", ((10_000 + n, mark * 9000) for n, mark in enumerate("\1\2")))
+        (page_size,) = db.execute("PRAGMA page_size").fetchone()
+    data = path.read_bytes()
+    first, second = (
+        next(n for n in range(1, len(data) // page_size) if data[n * page_size + 4 :].startswith(mark * 1000)) + 1
+        for mark in (b"\1", b"\2")
+    )
+    pointer = b"\2" + second.to_bytes(4, "big")  # after what of the text lies in the cell itself
+    assert data.count(pointer) == 1
+    path.write_bytes(data.replace(pointer, b"\2" + first.to_bytes(4, "big")))
+
+
+def missing_label(plant: Plant) -> None:
+    """The label that was asked for is none of the model's."""
+    with plant.database() as db:
+        db.execute("UPDATE meta SET value = json_set(value, '$.labels', json('[\"maybe\"]')) WHERE key = 'settings'")
+
+
+def long_label(plant: Plant) -> None:
+    """A label of megabytes, in which there is no place to begin a new line."""
+    with plant.database() as db:
+        db.execute("UPDATE labels SET name = ? WHERE number = 1", ("x" * 8_000_000,))
 
 
 def many_labels(plant: Plant, n_labels: int = 1_500, n_terms: int = 60_000) -> None:
@@ -513,8 +549,12 @@ KINDS: dict[str, Callable[[Plant], None]] = {
     "moments of another kind": odd_moments,
     "a number of the result": odd_number,
     "a setting of the result": odd_setting,
+    "a name of the result twice": name_twice,
     "a cost with commands to a terminal": commanding_cost,
     "values of the result": changed_result,
+    "two texts on the same pages": shared_pages,
+    "a label of megabytes": long_label,
+    "a label that there is not": missing_label,
     "many labels and terms": many_labels,
     "many labels and terms in a megabyte": partial(many_labels, n_labels=140),
     "many labels and terms in holes": many_labels_in_holes,

@@ -268,6 +268,28 @@ def test_a_moment_that_is_none_is_refused(
     assert "no run has written" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["top", "report", "resume"])
+def test_a_page_that_belongs_to_two_cells_is_refused(
+    command: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Believed, six thousand texts on the same pages made six gigabytes of a journal of one megabyte."""
+    KINDS["two texts on the same pages"](plant)
+    (plant.folder / "result.json").unlink()
+    assert asked(plant, scratch, *COMMANDS[command]) == 2
+    assert "its pages are not those of its tables" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["top", "top, csv", "report", "resume"])
+def test_a_label_that_there_is_not_is_refused(
+    command: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    KINDS["a label that there is not"](plant)
+    (plant.folder / "result.json").unlink()
+    assert asked(plant, scratch, *COMMANDS[command]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "should not happen" not in told
+
+
 @pytest.mark.parametrize("number", ["1e999", "1" + "0" * 4000])
 def test_a_number_that_no_run_has_is_refused(
     number: str, plant: Plant, scratch: Path, capsys: pytest.CaptureFixture[str]
@@ -285,6 +307,26 @@ def test_a_setting_of_another_kind_is_no_result(name: str, plant: Plant) -> None
     values["settings"][name] = []
     path.write_text(json.dumps(values))
     with pytest.raises(RunFolderError, match="expected a"):
+        Result.load(plant.folder)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('"finished":', '"finished": false,\n  "finished":', "a name stands twice in one place"),
+        (r'"tested": \d+', '"tested": -5', "-5 is no count"),
+        (r'"predictor_texts": \d+', '"predictor_texts": 99999999999999999999', "99999999999999999999 is no count"),
+        (r'"interval": \[', '"interval": [\n0.5,', "too many values"),
+    ],
+)
+def test_a_result_that_no_run_has_written_is_refused(before: str, after: str, told: str, plant: Plant) -> None:
+    """Believed, it would be shown: one of two values, fewer tests than none, two ends of three."""
+    path = plant.folder / "result.json"
+    text = path.read_text()
+    assert Result.load(plant.folder)
+    path.write_text(re.sub(before, after, text))
+    assert path.read_text() != text
+    with pytest.raises(RunFolderError, match=told):
         Result.load(plant.folder)
 
 

@@ -296,10 +296,8 @@ def test_a_bucket_fills_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_port_in_use_is_said() -> None:
-    with listen(0) as taken:
-        taken.listen()
-        with pytest.raises(InputError, match="choose another --port"):
-            listen(taken.getsockname()[1])
+    with listen(0) as taken, pytest.raises(InputError, match="choose another --port"):
+        listen(taken.getsockname()[1])
 
 
 # --- the thread that owns the model ---

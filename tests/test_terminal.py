@@ -457,6 +457,13 @@ def test_a_long_word_and_a_hostile_one_stay_within_the_lines() -> None:
     assert table.plain.count("x") >= 100
 
 
+def test_a_label_of_megabytes_is_shown_at_once() -> None:
+    """Cut into lines one by one it would take hours."""
+    note = "Only 8 documents are predicted " + "x" * 20_000_000
+    lines = explanations_table({"no": explanation("no", note=note)}, 80).plain.splitlines()
+    assert 40 < len(lines) < 100
+
+
 def test_csv_escapes_formulas_but_not_numbers() -> None:
     table = flat.to_csv({"=cmd()": explanation("=cmd()", term("@sum", -1.0))})
     row = table.splitlines()[1]

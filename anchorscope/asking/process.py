@@ -8,6 +8,10 @@
     the path of modules      a model that takes folders away would leave us without what we load later
     Python's own names       a model that gives len or open another meaning would have our code mean something else
     limits of Python's       a lower recursion limit, warnings that are errors, an alarm: our code would fail
+    what signals do          a model that takes or blocks them would have nobody end the run: Ctrl-C, kill, a terminal
+                             that is closed
+    hooks and rounding       how exceptions are shown, what is logged, the context of decimal numbers: ours would go
+                             unsaid, or be rounded otherwise
     files that we have open  a model that closes them ends the run: a file of its own may have their numbers by now, and
                              what we write would go there
     the process itself       a model that forks and returns in the child would have the child write our files: the child
@@ -24,10 +28,12 @@ True
 from __future__ import annotations
 
 import builtins
+import decimal
 import logging
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -187,7 +193,65 @@ def _put_back_alarm(before: float) -> bool:
     return True
 
 
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
+"""The signals by which a run is ended."""
+
+
+def _signals() -> tuple[list[Any], set[int]]:
+    """What is done about each of them, and which of them are blocked."""
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, []) if hasattr(signal, "pthread_sigmask") else set()
+    return [signal.getsignal(number) for number in ENDING], {*ENDING} & blocked
+
+
+def _put_back_signals(before: tuple[list[Any], set[int]]) -> bool:
+    """Only the main thread can say what is done about one; each thread has its own that are blocked."""
+    now = _signals()
+    if now == before:
+        return False
+    if newly_blocked := now[1] - before[1]:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, newly_blocked)
+    if threading.current_thread() is threading.main_thread():
+        for number, handler in zip(ENDING, before[0]):
+            if handler is not None:  # nobody in Python has set it, so that it cannot be set again
+                signal.signal(number, handler)
+    return True
+
+
+def _hooks() -> tuple[Any, ...]:
+    return sys.excepthook, sys.unraisablehook, threading.excepthook
+
+
+def _put_back_hooks(before: tuple[Any, ...]) -> bool:
+    if _hooks() == before:
+        return False
+    sys.excepthook, sys.unraisablehook, threading.excepthook = before
+    return True
+
+
+def _put_back_log(before: int) -> bool:
+    if logging.root.manager.disable == before:
+        return False
+    logging.disable(before)
+    return True
+
+
+def _decimals() -> decimal.Context:
+    """The context, without what has happened in it."""
+    context = decimal.getcontext().copy()
+    context.clear_flags()
+    return context
+
+
+def _put_back_decimals(before: decimal.Context) -> bool:
+    if repr(_decimals()) == repr(before):
+        return False
+    decimal.setcontext(before)
+    return True
+
+
 KEPT: tuple[tuple[str, Callable[[], Any], Callable[[Any], bool]], ...] = (
+    ("what is logged", lambda: logging.root.manager.disable, _put_back_log),
+    ("what signals do", _signals, _put_back_signals),
     ("the alarm", _seconds_to_alarm, _put_back_alarm),
     ("the recursion limit", sys.getrecursionlimit, _put_back_recursion_limit),
     ("how numpy handles errors", np.geterr, _put_back_errors),
@@ -195,6 +259,8 @@ KEPT: tuple[tuple[str, Callable[[], Any], Callable[[Any], bool]], ...] = (
     ("the umask", umask, _put_back_umask),
     ("the path of modules", lambda: list(sys.path), _put_back_path),
     ("warnings into errors", lambda: list(warnings.filters), _put_back_warnings),
+    ("how exceptions are shown", _hooks, _put_back_hooks),
+    ("how decimal numbers are rounded", _decimals, _put_back_decimals),
 )
 """What is kept: its name, how it is looked at, and what puts it back and says whether it had to."""
 

@@ -117,6 +117,18 @@ def check_tables(db: sqlite3.Connection, folder: Path) -> None:
         raise RunFolderError(
             f"The journal in {folder} has other tables than a run writes; start afresh in another --out."
         )
+    _check_pages(db, folder)
+
+
+def _check_pages(db: sqlite3.Connection, folder: Path) -> None:
+    """Refuse a file in which a page belongs to two cells: a megabyte could say of each cell that it holds all of it,
+    and ask for terabytes. SQLite looks at every page once, and ends where it finds the first fault."""
+    try:
+        (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise unopened(folder, error) from error
+    if found != "ok":
+        raise unopened(folder, sqlite3.DatabaseError("its pages are not those of its tables"))
 
 
 def unopened(folder: Path, error: Exception) -> RunFolderError:

@@ -74,6 +74,8 @@ class RunReader:
             self._beyond = _counts([beyond for *_, beyond in terms])
             _check_size(len(self.labels) * len(self.terms), self._db, self._folder)
             self.settings = Settings.from_dict(self.meta["settings"])
+            if not {*(self.settings.labels or ())} <= {*self.labels}:
+                raise LookupError("it explains a label that there is not")
             self.counts_prefixes = strategy(self.settings.strategy).counts_prefixes
             self.counts_anchors = score_counts_anchors(str(self.settings.score))
             _check_meta(self.meta)

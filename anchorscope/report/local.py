@@ -15,9 +15,10 @@ from textwrap import wrap
 from rich.cells import cell_len
 from rich.text import Text
 
+from anchorscope.errors import clipped
 from anchorscope.local import LocalExplanation, LocalWord
 from anchorscope.report.figures import fixed, signed
-from anchorscope.report.table import LONGEST_TERM, WIDEST_BLOCK, bar, fit, safe
+from anchorscope.report.table import LONGEST_SENTENCE, LONGEST_TERM, WIDEST_BLOCK, bar, fit, safe
 from anchorscope.settings import score_is_graded
 
 ANCHOR = "●"
@@ -80,7 +81,8 @@ def _effects(explanation: LocalExplanation, width: int) -> list[Text]:
 
 def _legend(explanation: LocalExplanation) -> str:
     """What brackets mean, and the bars of effects that are not told apart from 0, where there are such."""
-    marks = f"[for {safe(explanation.label)}]  ‹against it›: a quarter of the strongest effect, or more"
+    label = safe(clipped(explanation.label, LONGEST_SENTENCE))
+    marks = f"[for {label}]  ‹against it›: a quarter of the strongest effect, or more"
     is_unsure = any(word.effect and isfinite(word.effect) and not is_told_apart(word) for word in explanation.words)
     return f"{marks}; {UNSURE * 2} not told apart from 0" if is_unsure else marks
 

@@ -217,6 +217,7 @@ def listen(port: int | None) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", candidate))
+            listener.listen()  # only then is the port ours: two servers that start at once could both bind it
         except OSError as error:
             listener.close()
             if port is not None:

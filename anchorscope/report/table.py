@@ -28,6 +28,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from anchorscope.asking.printed import safe as safe
+from anchorscope.errors import clipped
 from anchorscope.report.figures import DIGITS, figure, percent
 from anchorscope.report.lists import NOTHING_HIDDEN, Row, full_bars, listed, parts, standing
 from anchorscope.report.names import explained_names
@@ -52,6 +53,9 @@ SHORTEST_TERM = 8
 LONGEST_TERM = 24
 NARROWEST = RANK + 2 + 2 + 1 + SCORE + 2 + COUNTS
 """What the columns take that are always there, besides term and bar."""
+
+LONGEST_SENTENCE = 4_000
+"""Characters of a sentence, which may quote a stranger's label."""
 
 BY_SCORE = "by score"
 """What the number of a term is, whether it stands above the line or below: above it numbers may be missing."""
@@ -185,7 +189,11 @@ def _sentence(text: str, width: int, indent: str = "  ") -> list[Text]:
 
 
 def _wrapped(text: str, width: int, first: str = "", then: str = "") -> list[str]:
-    """The lines of a sentence; none ends within a word, so that options can be copied: --max-model-calls."""
+    """The lines of a sentence; none ends within a word, so that options can be copied: --max-model-calls.
+
+    Of a longer sentence than there is, the beginning: a word of a megabyte would be cut, line by line, for minutes.
+    """
+    text = clipped(text, LONGEST_SENTENCE)
     return wrap(text, width, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
 
 

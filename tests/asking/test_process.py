@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import decimal
 import inspect
 import logging
 import os
@@ -84,6 +85,11 @@ def take_streams() -> None:
         (lambda: sys.path.clear(), ["changed the path of modules"]),
         (lambda: signal.setitimer(signal.ITIMER_REAL, 60.0), ["changed the alarm"]),
         (lambda: sys.setrecursionlimit(len(inspect.stack()) + 30), ["changed the recursion limit"]),
+        (lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN), ["changed what signals do"]),
+        (lambda: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]), ["changed what signals do"]),
+        (lambda: setattr(sys, "excepthook", None), ["changed how exceptions are shown"]),
+        (lambda: logging.disable(logging.CRITICAL), ["changed what is logged"]),
+        (lambda: setattr(decimal.getcontext(), "prec", 2), ["changed how decimal numbers are rounded"]),
         (lambda: setattr(builtins, "len", None), ["changed what Python's own names mean"]),
     ],
 )
@@ -94,6 +100,23 @@ def test_the_message_names_the_model(meddle: Any, told: list[str], caplog: pytes
         RetryingPredictor(model, Retry()).predict(["great"])
     assert caplog.messages == [f"wanderer {what}; that is put back." for what in told]
     assert sys.stdout is not None and sys.stderr is not None
+
+
+def test_numbers_that_a_model_adds_up_in_decimals_change_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """What happened in the context is written down there, and is no other way to round."""
+    with decimal.localcontext() as context, caplog.at_level(logging.INFO):
+        RetryingPredictor(Meddling(lambda: decimal.Decimal(1) / 3), Retry()).predict(["great"])
+        assert context.flags[decimal.Inexact] and not caplog.messages
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_model_that_takes_a_signal_does_not_keep_it(number: signal.Signals) -> None:
+    """Nobody could end the run any more: not by Ctrl-C, not by kill."""
+    before = signal.getsignal(number)
+    RetryingPredictor(Meddling(lambda: signal.signal(number, signal.SIG_IGN)), Retry()).predict(["great"])
+    assert signal.getsignal(number) == before
+    RetryingPredictor(Meddling(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, [number])), Retry()).predict(["great"])
+    assert number not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_warnings_that_a_model_makes_errors_of_are_warnings_again(caplog: pytest.LogCaptureFixture) -> None:
