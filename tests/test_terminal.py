@@ -139,6 +139,15 @@ def test_drivers_come_first_then_a_line_then_the_rest() -> None:
     assert told[-5:] == ["iPhone", f"{NOT_TOLD_APART} at this budget:", "🎉", "against positive:", "dull"]
 
 
+def test_what_lowers_a_label_is_not_listed_for_it() -> None:
+    """Twenty terms are asked for and there are three: the last of them has a score below 0."""
+    words = (term("too", 2.0), term("camera", 0.0, driver=False), term("fun", -1.5, driver=False))
+    table = explanations_table({"a": explanation("a", *words)}, 80).plain
+    assert "camera" in table and "fun" not in table
+    without = explanations_table({"a": explanation("a", words[0], words[2])}, 80).plain
+    assert NOT_TOLD_APART not in without
+
+
 def test_where_nothing_is_left_to_test_the_line_says_so() -> None:
     tested = replace(term("no", 1.0, driver=False), tested=60)
     table = explanations_table({"a": explanation("a", term("too", 2.0), tested)}, 80).plain

@@ -1,7 +1,8 @@
 """What the list of a label shows, whoever draws it: terminal, notebook, picture, file.
 
 A list ends where the evidence ends: drivers come first, then a line, then what is not shown to do more than any other
-term; the drivers against the label are a list of their own. Where there is no driver, a note says why, and no line is
+term; the drivers against the label are a list of their own. A term with a score below 0 lowers the label: it is not
+listed for it, however few terms there are. Where there is no driver, a note says why, and no line is
 needed; of a race it stands in the place of the list. Hiding function words is a view: it moves no term to another rank,
 and the hidden ones are named with theirs.
 """
@@ -53,7 +54,7 @@ def listed(explanation: Explanation, hide: Collection[str] = NOTHING_HIDDEN) -> 
     left = [row for row in ranked if row[1].term not in hide]
     return Listed(
         drivers=tuple(row for row in left if row[1].driver),
-        below=tuple(row for row in left if not row[1].driver),
+        below=tuple(row for row in left if _is_below(row[1])),
         against=tuple(row for row in against if row[1].term not in hide),
         hidden=_hidden(ranked, against, hide),
     )
@@ -87,7 +88,7 @@ def not_told_apart(explanation: Explanation) -> str:
         return ""
     if explanation.asked < explanation.documents:
         return f"{NOT_TOLD_APART} {'in the documents drawn' if explanation.drawn else 'at this budget'}"
-    is_all = all(term.tested >= term.occurrences for term in explanation.terms if not term.driver)
+    is_all = all(term.tested >= term.occurrences for term in explanation.terms if _is_below(term))
     return f"{NOT_TOLD_APART}, though everything is tested" if is_all else f"{NOT_TOLD_APART} so far"
 
 
@@ -143,6 +144,10 @@ def how_settled(explanation: Explanation) -> str:
     if explanation.asked < explanation.documents:
         return "all tested that was drawn, not settled"
     return "all tested, the noise of measuring remains"
+
+
+def _is_below(term: Term) -> bool:
+    return not term.driver and term.score >= 0
 
 
 def _hidden(ranked: Iterable[Row], against: Iterable[Row], hide: Collection[str]) -> str | None:

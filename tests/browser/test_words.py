@@ -98,6 +98,16 @@ def test_a_label_without_a_test_has_no_rows(open_page: Any, report: tuple[str, R
     assert kept == 0
 
 
+def test_what_lowers_a_class_is_not_listed_for_it(open_page: Any, report: tuple[str, Result]) -> None:
+    """Of all terms many have a score below 0; those are listed against the class, or nowhere."""
+    watched = open_page(report[0])
+    n_lower, n_listed = watched.page.evaluate(
+        """() => [entries("total", 0), listsOf("total", 0, 100000).below].map(
+            (terms) => terms.filter((one) => one.score < 0).length)"""
+    )
+    assert n_lower > 0 and n_listed == 0
+
+
 def test_the_line_says_a_budget_only_where_there_is_one(open_page: Any, report: tuple[str, Result]) -> None:
     watched = open_page(report[0])
     says = """([asked, tested, drawn]) => {

@@ -116,7 +116,7 @@ function listsOf(name, label, k) {
   const hasNone = note && !all.some((entry) => entry.driver);
   const isBare = aggregationNamed(name)?.driver && !all.some((entry) => entry.tested);
   const top = hasNone && (regret !== null || isBare) ? [] : all.slice(0, k);
-  const below = top.filter((entry) => !entry.driver);
+  const below = top.filter((entry) => !entry.driver && entry.score >= 0); // what lowers the label is not listed for it
   return {
     drivers: top.filter((entry) => entry.driver),
     below,
