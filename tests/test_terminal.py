@@ -141,9 +141,11 @@ def test_drivers_come_first_then_a_line_then_the_rest() -> None:
 
 def test_what_lowers_a_label_is_not_listed_for_it() -> None:
     """Twenty terms are asked for and there are three: the last of them has a score below 0."""
-    words = (term("too", 2.0), term("camera", 0.0, driver=False), term("fun", -1.5, driver=False))
+    words = (term("too", 2.0), term("camera", 0.0, driver=False), term("fun", -1.5, driver=False, anchors=None))
     table = explanations_table({"a": explanation("a", *words)}, 80).plain
     assert "camera" in table and "fun" not in table
+    upside_down = explanations_table({"a": explanation("a", term("fun", -1.5, driver=False))}, 80).plain
+    assert "fun" in upside_down
     without = explanations_table({"a": explanation("a", words[0], words[2])}, 80).plain
     assert NOT_TOLD_APART not in without
 

@@ -147,7 +147,8 @@ def how_settled(explanation: Explanation) -> str:
 
 
 def _is_below(term: Term) -> bool:
-    return not term.driver and term.score >= 0
+    lowers = term.score < 0 and term.anchors is None  # a score that counts anchors may run upside down
+    return not term.driver and not lowers
 
 
 def _hidden(ranked: Iterable[Row], against: Iterable[Row], hide: Collection[str]) -> str | None:

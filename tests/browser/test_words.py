@@ -399,6 +399,41 @@ def test_how_a_score_follows_from_tests_and_predictions(
     assert told in watched.page.evaluate(FOLLOWS, [effects, score, 5, 255, effects == 0])
 
 
+COMPARED = """([tested, mean, isInDoubt]) => {
+    Object.assign(page.data.terms.labels[0], { usual: [0.01], effects: [mean * tested] });
+    return comparedToAny(0, { number: 0, tested }, isInDoubt);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("tested", "mean", "in_doubt", "told"),
+    [
+        (5, 0.4, False, "; this one +0.400."),
+        (1, 0.4, True, "; this one +0.400, but one test is too few to be sure."),
+        (5, 0.4, True, "; this one +0.400, but its tests are too few, or differ too much, to be sure."),
+        (5, 0.011, True, "; this one +0.011."),
+        (1, -0.4, True, "; this one −0.400."),
+    ],
+)
+def test_a_term_that_did_more_than_any_other_and_is_no_driver_is_told_why(
+    open_page: Any, report: tuple[str, Result], tested: int, mean: float, in_doubt: bool, told: str
+) -> None:
+    watched = open_page(report[0])
+    assert watched.page.evaluate(COMPARED, [tested, mean, in_doubt]).endswith(told)
+
+
+def test_a_term_that_lowers_a_class_is_in_no_list_for_it(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0])
+    told = watched.page.evaluate(
+        """() => {
+            const { against } = standingOf("total", 0);
+            const lower = entries("total", 0).find((one) => one.score < 0 && !against.includes(one.number));
+            return whereItStands(0, lower.number).flat().map(String).join("");
+        }"""
+    )
+    assert ": in no list, as its score is below 0. " in told
+
+
 def test_a_term_that_is_tested_everywhere_has_their_sum(open_page: Any, report: tuple[str, Result]) -> None:
     told = open_page(report[0]).page.evaluate(FOLLOWS, [0.5, 0.5, 1, 1, False])
     assert told.startswith("Test: +0.500 in 1 document, all that there are: together 0.500")
