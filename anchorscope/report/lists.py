@@ -102,7 +102,8 @@ def full_bars(explanations: Iterable[Explanation], hide: Collection[str] = NOTHI
 
 
 def standing(explanation: Explanation) -> list[str]:
-    """Where a label stands, in words: its documents, those that are robust, its regret, and whether it is settled.
+    """Where a label stands, in words: its documents, those that are robust, the regret of its list, if it has one, and
+    whether it is settled.
 
     >>> from anchorscope.types import Explanation
     >>> standing(Explanation("ham", 4567, 400, 1673, 300, False, None, ()))
@@ -122,7 +123,7 @@ def standing(explanation: Explanation) -> list[str]:
         is_known = explanation.robust_of >= n
         tested = "" if is_known else f" (tested: {explanation.robust_of:,})"
         told.append(f"robust {'' if is_known else '≈ '}{explanation.robust:,} of {n:,}{tested}")
-    if explanation.regret is not None and explanation.terms:
+    if explanation.regret is not None and explanation.terms and has_list(explanation):
         told.append(f"regret {percent(max(0.0, explanation.regret), 1)}")
     if explanation.terms:
         told.append(how_settled(explanation))

@@ -451,6 +451,41 @@ def test_a_class_without_drivers_shows_its_note(open_page: Any, report: tuple[st
     panel = watched.page.locator('.panel[data-label="0"]')
     assert panel.locator(".note").inner_text() == NOTE
     assert panel.locator(".divider:visible").count() == 0
+    # The regret is that of a list, so it is said of the other class alone.
+    assert "regret" not in panel.locator(".standing").inner_text() and "member" in watched.texts(".names dt")
+    assert "regret" in watched.text('.panel[data-label="1"] .standing')
+
+
+def test_where_nothing_is_listed_no_column_is_explained(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0])
+    assert watched.text(".lead").startswith("Terms by their score, the sum of a term's effects over its ")
+    watched.page.evaluate(
+        """(note) => {
+            for (const one of page.data.standings.total) Object.assign(one, { drivers: [], against: [], note });
+            draw();
+        }""",
+        NOTE,
+    )
+    assert watched.texts(".names dt:visible") == ["effect", "driver", "settled", "limits"]
+    assert watched.text(".lead") == ""
+
+
+def test_of_three_classes_what_the_numbers_are_stands_beside_the_last(
+    open_page: Any, report: tuple[str, Result]
+) -> None:
+    watched = open_page(report[0])
+    watched.page.evaluate(
+        """() => {
+            const { about, standings, terms } = page.data;
+            about.labels.push({ ...about.labels[1], name: "third" });
+            terms.labels.push(terms.labels[1]);
+            for (const one of Object.values(standings)) one.push(one[1]);
+            draw();
+        }"""
+    )
+    last, names = (watched.page.locator(part).last.bounding_box() for part in (".panel", ".names"))
+    assert names["x"] > last["x"] + last["width"] and names["y"] == last["y"] and names["height"] < last["height"]
+    assert "null" not in watched.text("main")
 
 
 def test_a_baseline_that_reads_no_test_names_no_drivers(open_page: Any, report: tuple[str, Result]) -> None:

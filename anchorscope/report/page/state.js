@@ -118,13 +118,15 @@ function listsOf(name, label, k) {
   const { note, regret } = (isLive ? shown : standingOf(name, label)) ?? { note: null, regret: null };
   const hasNone = note && !all.some((entry) => entry.driver);
   const isBare = aggregationNamed(name)?.driver && !all.some((entry) => entry.tested);
-  const top = hasNone && (regret !== null || isBare) ? [] : all.slice(0, k);
+  const isList = !(hasNone && (regret !== null || isBare));
+  const top = isList ? all.slice(0, k) : [];
   const below = top.filter((entry) => !entry.driver && !lowers(entry));
   return {
     drivers: top.filter((entry) => entry.driver),
     below,
     against: against.slice(0, k),
     note,
+    isList,
     line: hasNone ? "" : notToldApart(label, below),
   };
 }
