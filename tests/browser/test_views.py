@@ -132,3 +132,18 @@ def test_every_view_fits_and_is_named(open_page: Any, report: tuple[str, Result]
     assert (background == "rgb(21, 23, 27)") == dark
     watched.page.get_by_label("Light or dark").click()
     assert background != watched.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+
+
+def test_what_is_printed_is_light_and_keeps_its_bars(open_page: Any, report: tuple[str, Result]) -> None:
+    """Browsers leave out backgrounds when they print, and would write the dark page's light letters on white paper."""
+    watched = open_page(report[0], dark=True)
+    watched.page.get_by_label("Light or dark").click()
+    watched.page.get_by_label("Light or dark").click()
+    assert watched.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    watched.page.emulate_media(media="print", color_scheme="dark")
+    ink, adjust = watched.page.evaluate(
+        """[getComputedStyle(document.documentElement).color,
+            getComputedStyle(document.querySelector(".bar")).printColorAdjust]"""
+    )
+    assert (ink, adjust) == ("rgb(29, 31, 36)", "exact")
+    assert not watched.page.locator("#tabs, .tools").first.is_visible()
