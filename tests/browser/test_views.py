@@ -86,6 +86,7 @@ def test_two_runs_side_by_side(open_page: Any, report: tuple[str, Result], keep_
     first = [row for row in shown_changes(watched) if row["remark"] is None or row["change"] == "stayed"]
     rest = len(shown_changes(watched)) - len(first)
     assert f"not told apart {rest}" in told[5] and rest
+    assert watched.text(".some").startswith("Ranks in both runs. Grey: the change may be chance")
     assert f"stayed {sum(row['change'] == 'stayed' for row in first)}" in told[4]
     alone = open_page(write_report(keep_run("two", seed=5)).as_uri() + "#compare")
     alone.page.set_input_files("input[type=file]", keep_run("one") / "result.json")
