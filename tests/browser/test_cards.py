@@ -141,6 +141,8 @@ def test_words_are_shaded_by_their_effect(open_page: Any, report: tuple[str, Res
     )
     assert colours[0][0] != colours[1][0] and "-2px" in colours[0][1] and "-2px" not in colours[1][1]
     legend = watched.text(".shades")
+    beside, told = (watched.page.locator(part).first.bounding_box() for part in (".shades", ".shades .quiet"))
+    assert told["x"] == beside["x"] and told["y"] > beside["y"]  # on a line of its own
     assert legend.startswith("for negative") and "for positive" in legend and "not told apart" not in legend
     kinds = watched.page.evaluate("[...document.querySelectorAll('.shades .effect')].map((e) => e.classList[1])")
     assert kinds == ["against", "against", "none", "for", "for"]
