@@ -129,6 +129,9 @@ def test_every_view_fits_and_is_named(open_page: Any, report: tuple[str, Result]
         nameless = """[...document.querySelectorAll("a, button, input, select, textarea, [role=img]")].filter((e) =>
             !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML)"""
         assert watched.page.evaluate(nameless) == []
+        small = """[...document.querySelectorAll("button, .download, .badge, summary, #tabs a")].filter((e) =>
+            e.getClientRects().length && e.getBoundingClientRect().height < 24).map((e) => e.outerHTML)"""
+        assert watched.page.evaluate(small) == [], view
     background = watched.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert (background == "rgb(21, 23, 27)") == dark
     watched.page.get_by_label("Light or dark").click()
