@@ -386,6 +386,20 @@ def test_the_command_finds_documents_and_model_again(command: Path, capsys: pyte
     assert [*other["labels"]] == ["yes"] and other["removal"] == "mask"
 
 
+def test_in_a_terminal_no_row_is_broken_and_the_columns_are_explained(
+    command: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row takes 57 columns before its terms; those that have no room are left out whole."""
+    assert asked(command / "run", "--label", "yes") == 0
+    plain = capsys.readouterr()
+    assert "…" not in plain.out and "AOPC^4: what the label's probability loses" in plain.err
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "68")
+    assert asked(command / "run", "--label", "yes") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 68 and any(line.endswith(", …") for line in lines)
+
+
 def test_the_command_measures_sentences(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert asked(command / "run", "--sentence", "so {great|cast} then", "--json") == 0
     (found,) = json.loads(capsys.readouterr().out)

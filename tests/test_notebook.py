@@ -236,6 +236,7 @@ def test_a_label_by_itself_is_drawn_as_it_is_in_the_result() -> None:
         assert [*result.explanations] == ["no", "yes"]
         assert f'<b style="color:{COLOURS[1]}"><bdi>yes' in whole and f'<b style="color:{COLOURS[1]}"><bdi>yes' in alone
         assert "Whiskers: 90% intervals." in whole and "Whiskers: 90% intervals." in alone
+        assert result["yes"].drivers and "Bold: drivers, shown to do more than any other term." in alone
     assert result["yes"] == result.explanations["yes"]
 
 

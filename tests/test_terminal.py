@@ -139,6 +139,17 @@ def test_drivers_come_first_then_a_line_then_the_rest() -> None:
     assert told[-5:] == ["iPhone", f"{NOT_TOLD_APART} at this budget:", "🎉", "against positive:", "dull"]
 
 
+def test_what_lowers_a_label_is_not_listed_for_it() -> None:
+    """Twenty terms are asked for and there are three: the last of them has a score below 0."""
+    words = (term("too", 2.0), term("camera", 0.0, driver=False), term("fun", -1.5, driver=False, anchors=None))
+    table = explanations_table({"a": explanation("a", *words)}, 80).plain
+    assert "camera" in table and "fun" not in table
+    upside_down = explanations_table({"a": explanation("a", term("fun", -1.5, driver=False))}, 80).plain
+    assert "fun" in upside_down
+    without = explanations_table({"a": explanation("a", words[0], words[2])}, 80).plain
+    assert NOT_TOLD_APART not in without
+
+
 def test_where_nothing_is_left_to_test_the_line_says_so() -> None:
     tested = replace(term("no", 1.0, driver=False), tested=60)
     table = explanations_table({"a": explanation("a", term("too", 2.0), tested)}, 80).plain
@@ -183,7 +194,7 @@ def test_a_race_without_drivers_shows_its_note_instead_of_words() -> None:
     word = term("camera", 0.1, driver=False)
     told = "No term is shown to do more than any other for 'ham' after 90 tests."
     race = explanations_table({"ham": explanation("ham", word, regret=0.3, note=told)}, 80).plain
-    assert told in race and "camera" not in race and NOT_TOLD_APART not in race
+    assert told in race and "camera" not in race and NOT_TOLD_APART not in race and "regret" not in race
     scan = explanations_table({"ham": explanation("ham", word, note=told)}, 80).plain
     assert told in scan and scan.splitlines()[-2].strip().split()[0] == "#" and "camera" in scan
     assert NOT_TOLD_APART not in scan

@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from rich.cells import cell_len
+from rich.console import Console
+
 from anchorscope.asking.removals import Removals
 from anchorscope.cli import inputs, options, yardsticks
 from anchorscope.cli.watch import say
@@ -184,7 +187,12 @@ def _lists(kept: Sequence[KeptRun], given: Mapping[str, Any], output: TextIO) ->
         budget=given.get("budget", 200_000),
     )
     text = json.dumps(evaluation.to_dict(), indent=2, allow_nan=False) + "\n"
-    output.write(text if "json" in given else _table(evaluation))
+    if "json" in given:
+        output.write(text)
+    else:
+        console = Console(file=getattr(output, "terminal", output))
+        output.write(_table(evaluation, console.width if console.is_terminal else None))
+        say(given, _names(evaluation))
     if len(kept) == 1:
         _keep(kept[0].folder / EVALUATION, text, given)
     return 0
@@ -302,12 +310,35 @@ def _perturbator(one: KeptRun, given: Mapping[str, Any]) -> Perturbator:
     return inputs.kept_perturbator(given, one.perturbator, one.settings).fit(texts)
 
 
-def _table(evaluation: Evaluation) -> str:
-    """All labels, the best list first."""
-    return "\n".join(_label_table(one, evaluation) for one in evaluation.labels.values())
+def _table(evaluation: Evaluation, width: int | None) -> str:
+    """All labels, the best list first; in a terminal of so many columns."""
+    return "\n".join(_label_table(one, evaluation, width) for one in evaluation.labels.values())
 
 
-def _label_table(one: LabelEvaluation, evaluation: Evaluation) -> str:
+def _names(evaluation: Evaluation) -> str:
+    """What the columns are."""
+    k = max((one.k for one in evaluation.labels.values()), default=0)
+    return (
+        f"AOPC^{k}: what the label's probability loses while the first {k} terms of a list are removed one by one, on "
+        "average over the steps. oracle: the list of those whose removal, one at a time, costs most. global: each "
+        f"document loses its own {k} best terms by the full ranking."
+    )
+
+
+def _first(terms: Sequence[str], room: int | None) -> str:
+    """The first terms of a list, whole ones: as many as there is room for.
+
+    >>> _first(["crisis", "no", "panic"], 14), _first(["crisis", "no"], 14), _first(["crisis", "no"], 3)
+    ('crisis, no, …', 'crisis, no', '…')
+    """
+    for n in range(len(terms), -1, -1):
+        shown = ", ".join([*map(safe, terms[:n]), *(["…"] if n < len(terms) else [])])
+        if room is None or cell_len(shown) <= room:
+            break
+    return shown
+
+
+def _label_table(one: LabelEvaluation, evaluation: Evaluation, width: int | None) -> str:
 
     over = f"{plural(one.documents, 'document')}" + (f" of {one.of:,}" if one.documents < one.of else "")
     runs = f", mean of {evaluation.runs} runs" if evaluation.runs > 1 else ""
@@ -319,8 +350,9 @@ def _label_table(one: LabelEvaluation, evaluation: Evaluation) -> str:
         spread = f"{row.spread:.4f}" if row.spread is not None else ""
         share = f"{row.share:.1%}" if row.share is not None else ""
         wide = f"{row.aopc_global:.4f}" if row.aopc_global is not None else ""
-        first = ", ".join(map(safe, row.terms[:SHOWN_TERMS]))
-        lines.append(f"  {row.name:16} {row.aopc:9.4f} {spread:>7} {share:>9} {wide:>8}  {first}")
+        figures = f"  {row.name:16} {row.aopc:9.4f} {spread:>7} {share:>9} {wide:>8}  "
+        room = None if width is None else max(0, width - len(figures))
+        lines.append(figures + _first(row.terms[:SHOWN_TERMS], room))
     return "\n".join(lines) + "\n"
 
 

@@ -108,9 +108,11 @@ def hidden_words(given: Mapping[str, Any], *, is_table: bool) -> frozenset[str]:
 
 
 def say_names(given: Mapping[str, Any], settings: Mapping[str, Any], level: float) -> None:
-    """With --verbose, what each number of the table is."""
+    """With --verbose, what each number of the table is; else a person is told how to learn it."""
     if "verbose" in given:
         say(given, "\n".join(["", *names_lines(settings, level, WIDTH)]))
+    elif sys.stderr.isatty():
+        say(given, "\nWhat the columns say: the same with -v.")
 
 
 def show_kept(result: Result, folder: Path, given: Mapping[str, Any], output: TextIO) -> None:

@@ -1,7 +1,8 @@
 """What the list of a label shows, whoever draws it: terminal, notebook, picture, file.
 
 A list ends where the evidence ends: drivers come first, then a line, then what is not shown to do more than any other
-term; the drivers against the label are a list of their own. Where there is no driver, a note says why, and no line is
+term; the drivers against the label are a list of their own. A term with a score below 0 lowers the label: it is not
+listed for it, however few terms there are. Where there is no driver, a note says why, and no line is
 needed; of a race it stands in the place of the list. Hiding function words is a view: it moves no term to another rank,
 and the hidden ones are named with theirs.
 """
@@ -53,7 +54,7 @@ def listed(explanation: Explanation, hide: Collection[str] = NOTHING_HIDDEN) -> 
     left = [row for row in ranked if row[1].term not in hide]
     return Listed(
         drivers=tuple(row for row in left if row[1].driver),
-        below=tuple(row for row in left if not row[1].driver),
+        below=tuple(row for row in left if _is_below(row[1])),
         against=tuple(row for row in against if row[1].term not in hide),
         hidden=_hidden(ranked, against, hide),
     )
@@ -87,7 +88,7 @@ def not_told_apart(explanation: Explanation) -> str:
         return ""
     if explanation.asked < explanation.documents:
         return f"{NOT_TOLD_APART} {'in the documents drawn' if explanation.drawn else 'at this budget'}"
-    is_all = all(term.tested >= term.occurrences for term in explanation.terms if not term.driver)
+    is_all = all(term.tested >= term.occurrences for term in explanation.terms if _is_below(term))
     return f"{NOT_TOLD_APART}, though everything is tested" if is_all else f"{NOT_TOLD_APART} so far"
 
 
@@ -101,7 +102,8 @@ def full_bars(explanations: Iterable[Explanation], hide: Collection[str] = NOTHI
 
 
 def standing(explanation: Explanation) -> list[str]:
-    """Where a label stands, in words: its documents, those that are robust, its regret, and whether it is settled.
+    """Where a label stands, in words: its documents, those that are robust, the regret of its list, if it has one, and
+    whether it is settled.
 
     >>> from anchorscope.types import Explanation
     >>> standing(Explanation("ham", 4567, 400, 1673, 300, False, None, ()))
@@ -121,7 +123,7 @@ def standing(explanation: Explanation) -> list[str]:
         is_known = explanation.robust_of >= n
         tested = "" if is_known else f" (tested: {explanation.robust_of:,})"
         told.append(f"robust {'' if is_known else '≈ '}{explanation.robust:,} of {n:,}{tested}")
-    if explanation.regret is not None and explanation.terms:
+    if explanation.regret is not None and explanation.terms and has_list(explanation):
         told.append(f"regret {percent(max(0.0, explanation.regret), 1)}")
     if explanation.terms:
         told.append(how_settled(explanation))
@@ -143,6 +145,11 @@ def how_settled(explanation: Explanation) -> str:
     if explanation.asked < explanation.documents:
         return "all tested that was drawn, not settled"
     return "all tested, the noise of measuring remains"
+
+
+def _is_below(term: Term) -> bool:
+    lowers = term.score < 0 and term.anchors is None  # a score that counts anchors may run upside down
+    return not term.driver and not lowers
 
 
 def _hidden(ranked: Iterable[Row], against: Iterable[Row], hide: Collection[str]) -> str | None:

@@ -59,12 +59,12 @@ def _limits(score: type[LocalScore], summed: Aggregation) -> str:
 
 def _score(settings: Mapping[str, Any], summed: Aggregation) -> str:
     """The formula, and where its numbers come from."""
-    told = summed.help + (" (a value: its effect in a document)" if summed.is_graded else "")
+    told = summed.help
     chosen = strategy(settings["strategy"])
     if not chosen.counts_prefixes:
         return told
     if summed.is_graded and settings["surrogate"] and chosen.uses_surrogate:
-        return f"{told}; estimated: all predictions say what to expect of a term, its tests correct that"
+        return f"{told}; estimated: what the model's predictions make one expect of a term, corrected by its tests"
     return f"{told}; estimated for all documents from those that were tested"
 
 
@@ -72,8 +72,8 @@ def driver_help(one: Aggregation) -> str | None:
     """What makes a driver, by what an aggregation reads; under a baseline, which reads no test, nothing does."""
     told = {
         "values": (
-            "a term (in bold) shown to do more than any term taken out of such documents does; at most 5% of a label's "
-            "drivers are expected to be wrong"
+            "a term (in bold) shown, in two tests or more, to do more than any term taken out of such documents does; "
+            "at most 5% of a label's drivers are expected to be wrong"
         ),
         "verdicts": "a term (in bold) that was an anchor in at least one test",
     }
@@ -82,8 +82,13 @@ def driver_help(one: Aggregation) -> str | None:
 
 def _counts(score: type[LocalScore], settings: Mapping[str, Any]) -> dict[str, str]:
     """What was tested, how often."""
-    holders = "documents with the term" if score.grain == "term" else "occurrences of the term"
-    tested = {"tested/of": f"{holders} that were tested, of all in documents of the label"}
+    tested = {
+        "tested/of": (
+            "documents in which the term was tested, of all that have it and are predicted the label"
+            if score.grain == "term"
+            else "occurrences of the term that were tested, of all in documents that are predicted the label"
+        )
+    }
     if counts_anchors(score):
         tested = {
             "anchors/tested": (

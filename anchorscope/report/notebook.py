@@ -94,6 +94,8 @@ def _not_tested(documents: Mapping[str, Any]) -> str:
 def _legend(terms: Sequence[Term], level: float | None) -> str:
     """What the bars, whiskers and columns say."""
     told = []
+    if any(term.driver and term.anchors is None for term in terms):
+        told.append("Bold: drivers, shown to do more than any other term.")
     if any(_is_open(term) for term in terms):
         intervals = "intervals" if level is None else f"{level:.0%} intervals"
         told.append("Whiskers: what the score can still become." if level == 1 else f"Whiskers: {intervals}.")

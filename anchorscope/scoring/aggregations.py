@@ -161,7 +161,7 @@ AGGREGATIONS = MappingProxyType(
         for one in (
             Aggregation(
                 name="total",
-                help="the sum of a term's values over its occurrences",
+                help="the sum of a term's effects over its occurrences",
                 reads="values",
                 score=total,
                 interval=_total_interval,

@@ -52,7 +52,7 @@ def test_cards_stand_under_what_the_term_does_there(open_page: Any, report: tupl
             const piece = page.data.evidence[0];
             const make = (value, deviation) => ({ ...piece, value, deviation });
             const others = page.data.evidence.filter((one) => one.term !== piece.term || one.label !== piece.label);
-            const values = [[0.3, 0], [0.1, 0], [0.2, 0.1], [0.001, 0], [-0.1, 0], [-0.2, 0]];
+            const values = [[0.3, 0], [0.1, 0], [0.2, 0.1], [0.001, 0], [-0.1, 0], [-0.2, 0], [0.0046, 0]];
             page.data.evidence = [...values.map(([value, deviation]) => make(value, deviation)), ...others];
             const { name } = page.data.about.labels[piece.label];
             return [termAddress(name, page.data.terms.term[piece.term]), name];
@@ -67,7 +67,7 @@ def test_cards_stand_under_what_the_term_does_there(open_page: Any, report: tupl
         [float(text.split()[1].replace("−", "-")) for text in section.locator(".verdict b").all_inner_texts()]
         for section in watched.page.locator(".evidence section").all()
     ]
-    assert found == [[0.3, 0.1], [0.2, 0.001], [-0.2, -0.1]]
+    assert found == [[0.3, 0.1, 0.005], [0.2, 0.001], [-0.2, -0.1]]
 
 
 def test_where_cards_are_missing_their_number_is_told(open_page: Any, report: tuple[str, Result]) -> None:
@@ -85,7 +85,7 @@ def test_where_cards_are_missing_their_number_is_told(open_page: Any, report: tu
             draw();
         }"""
     )
-    assert watched.text(".some") == f"{n - 1} of its {n} tests"
+    assert watched.text(".some") == f"{n - 1} of its {n} tests are shown"
 
 
 def test_a_decision_flips_when_another_class_must_be_more_probable(open_page: Any, report: tuple[str, Result]) -> None:
@@ -141,6 +141,8 @@ def test_words_are_shaded_by_their_effect(open_page: Any, report: tuple[str, Res
     )
     assert colours[0][0] != colours[1][0] and "-2px" in colours[0][1] and "-2px" not in colours[1][1]
     legend = watched.text(".shades")
+    beside, told = (watched.page.locator(part).first.bounding_box() for part in (".shades", ".shades .quiet"))
+    assert told["x"] == beside["x"] and told["y"] > beside["y"]  # on a line of its own
     assert legend.startswith("for negative") and "for positive" in legend and "not told apart" not in legend
     kinds = watched.page.evaluate("[...document.querySelectorAll('.shades .effect')].map((e) => e.classList[1])")
     assert kinds == ["against", "against", "none", "for", "for"]

@@ -74,6 +74,7 @@ def test_a_run_from_start_to_settled(open_page: Any, show: Show, data: tuple[Any
     watched.page.get_by_role("button", name="Pause").click()
     watched.page.get_by_role("button", name="Resume").wait_for()
     watched.shot("live-paused")
+    assert watched.text(".keys kbd") == f"1–{watched.page.locator('#tabs a').count()}"
     tests = fact(watched, "tests")
     watched.page.wait_for_timeout(600)
     assert fact(watched, "tests") == tests and fact(watched, "state") == "paused"

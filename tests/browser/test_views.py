@@ -86,6 +86,7 @@ def test_two_runs_side_by_side(open_page: Any, report: tuple[str, Result], keep_
     first = [row for row in shown_changes(watched) if row["remark"] is None or row["change"] == "stayed"]
     rest = len(shown_changes(watched)) - len(first)
     assert f"not told apart {rest}" in told[5] and rest
+    assert watched.text(".some").startswith("Ranks in both runs. Grey: the change may be chance")
     assert f"stayed {sum(row['change'] == 'stayed' for row in first)}" in told[4]
     alone = open_page(write_report(keep_run("two", seed=5)).as_uri() + "#compare")
     alone.page.set_input_files("input[type=file]", keep_run("one") / "result.json")
@@ -128,7 +129,25 @@ def test_every_view_fits_and_is_named(open_page: Any, report: tuple[str, Result]
         nameless = """[...document.querySelectorAll("a, button, input, select, textarea, [role=img]")].filter((e) =>
             !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML)"""
         assert watched.page.evaluate(nameless) == []
+        small = """[...document.querySelectorAll("button, .download, .badge, summary, #tabs a")].filter((e) =>
+            e.getClientRects().length && e.getBoundingClientRect().height < 24).map((e) => e.outerHTML)"""
+        assert watched.page.evaluate(small) == [], view
     background = watched.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert (background == "rgb(21, 23, 27)") == dark
     watched.page.get_by_label("Light or dark").click()
     assert background != watched.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+
+
+def test_what_is_printed_is_light_and_keeps_its_bars(open_page: Any, report: tuple[str, Result]) -> None:
+    """Browsers leave out backgrounds when they print, and would write the dark page's light letters on white paper."""
+    watched = open_page(report[0], dark=True)
+    watched.page.get_by_label("Light or dark").click()
+    watched.page.get_by_label("Light or dark").click()
+    assert watched.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    watched.page.emulate_media(media="print", color_scheme="dark")
+    ink, adjust = watched.page.evaluate(
+        """[getComputedStyle(document.documentElement).color,
+            getComputedStyle(document.querySelector(".bar")).printColorAdjust]"""
+    )
+    assert (ink, adjust) == ("rgb(29, 31, 36)", "exact")
+    assert not watched.page.locator("#tabs, .tools").first.is_visible()

@@ -49,6 +49,14 @@ def test_the_words_are_those_of_the_result(open_page: Any, report: tuple[str, Re
     assert facts["method"] == "occlusion" and "perturbator" not in facts
 
 
+def test_drivers_are_bold_in_scripts_that_have_one_weight(open_page: Any, report: tuple[str, Result]) -> None:
+    """A browser makes bold letters of a font that has none (Hebrew's, here) from a weight of 600 on."""
+    watched = open_page(report[0])
+    weight = "(selector) => Number(getComputedStyle(document.querySelector(selector)).fontWeight)"
+    assert watched.page.evaluate(weight, ".drivers .term") >= 600
+    assert watched.page.evaluate(weight, ".panel .rows.below .term") == 400
+
+
 # --- where a list ends ---
 
 
@@ -96,6 +104,16 @@ def test_a_label_without_a_test_has_no_rows(open_page: Any, report: tuple[str, R
         NOTE,
     )
     assert kept == 0
+
+
+def test_what_lowers_a_class_is_not_listed_for_it(open_page: Any, report: tuple[str, Result]) -> None:
+    """Of all terms many have a score below 0; those are listed against the class, or nowhere."""
+    watched = open_page(report[0])
+    n_lower, n_listed = watched.page.evaluate(
+        """() => [entries("total", 0), listsOf("total", 0, 100000).below].map(
+            (terms) => terms.filter((one) => one.score < 0).length)"""
+    )
+    assert n_lower > 0 and n_listed == 0
 
 
 def test_the_line_says_a_budget_only_where_there_is_one(open_page: Any, report: tuple[str, Result]) -> None:
@@ -389,6 +407,41 @@ def test_how_a_score_follows_from_tests_and_predictions(
     assert told in watched.page.evaluate(FOLLOWS, [effects, score, 5, 255, effects == 0])
 
 
+COMPARED = """([tested, mean, isInDoubt]) => {
+    Object.assign(page.data.terms.labels[0], { usual: [0.01], effects: [mean * tested] });
+    return comparedToAny(0, { number: 0, tested }, isInDoubt);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("tested", "mean", "in_doubt", "told"),
+    [
+        (5, 0.4, False, "; this one +0.400."),
+        (1, 0.4, True, "; this one +0.400, but one test is too few to be sure."),
+        (5, 0.4, True, "; this one +0.400, but its tests are too few, or differ too much, to be sure."),
+        (5, 0.011, True, "; this one +0.011."),
+        (1, -0.4, True, "; this one −0.400."),
+    ],
+)
+def test_a_term_that_did_more_than_any_other_and_is_no_driver_is_told_why(
+    open_page: Any, report: tuple[str, Result], tested: int, mean: float, in_doubt: bool, told: str
+) -> None:
+    watched = open_page(report[0])
+    assert watched.page.evaluate(COMPARED, [tested, mean, in_doubt]).endswith(told)
+
+
+def test_a_term_that_lowers_a_class_is_in_no_list_for_it(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0])
+    told = watched.page.evaluate(
+        """() => {
+            const { against } = standingOf("total", 0);
+            const lower = entries("total", 0).find((one) => one.score < 0 && !against.includes(one.number));
+            return whereItStands(0, lower.number).flat().map(String).join("");
+        }"""
+    )
+    assert ": in no list, as its score is below 0. " in told
+
+
 def test_a_term_that_is_tested_everywhere_has_their_sum(open_page: Any, report: tuple[str, Result]) -> None:
     told = open_page(report[0]).page.evaluate(FOLLOWS, [0.5, 0.5, 1, 1, False])
     assert told.startswith("Test: +0.500 in 1 document, all that there are: together 0.500")
@@ -406,6 +459,41 @@ def test_a_class_without_drivers_shows_its_note(open_page: Any, report: tuple[st
     panel = watched.page.locator('.panel[data-label="0"]')
     assert panel.locator(".note").inner_text() == NOTE
     assert panel.locator(".divider:visible").count() == 0
+    # The regret is that of a list, so it is said of the other class alone.
+    assert "regret" not in panel.locator(".standing").inner_text() and "member" in watched.texts(".names dt")
+    assert "regret" in watched.text('.panel[data-label="1"] .standing')
+
+
+def test_where_nothing_is_listed_no_column_is_explained(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0])
+    assert watched.text(".lead").startswith("Terms by their score, the sum of a term's effects over its ")
+    watched.page.evaluate(
+        """(note) => {
+            for (const one of page.data.standings.total) Object.assign(one, { drivers: [], against: [], note });
+            draw();
+        }""",
+        NOTE,
+    )
+    assert watched.texts(".names dt:visible") == ["effect", "driver", "settled", "limits"]
+    assert watched.text(".lead") == ""
+
+
+def test_of_three_classes_what_the_numbers_are_stands_beside_the_last(
+    open_page: Any, report: tuple[str, Result]
+) -> None:
+    watched = open_page(report[0])
+    watched.page.evaluate(
+        """() => {
+            const { about, standings, terms } = page.data;
+            about.labels.push({ ...about.labels[1], name: "third" });
+            terms.labels.push(terms.labels[1]);
+            for (const one of Object.values(standings)) one.push(one[1]);
+            draw();
+        }"""
+    )
+    last, names = (watched.page.locator(part).last.bounding_box() for part in (".panel", ".names"))
+    assert names["x"] > last["x"] + last["width"] and names["y"] == last["y"] and names["height"] < last["height"]
+    assert "null" not in watched.text("main")
 
 
 def test_a_baseline_that_reads_no_test_names_no_drivers(open_page: Any, report: tuple[str, Result]) -> None:

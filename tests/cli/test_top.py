@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def test_top_agrees_with_the_run_and_calls_no_model(run: Command) -> None:
             (t["term"], t["score"], t["interval"][0]) for t in explanation["terms"]
         ]
     assert len(calls()) == n_calls
+
+
+def test_a_person_is_told_how_to_learn_what_the_columns_say(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(*SCAN, "--out", "run").status == 0
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert "What the columns say: the same with -v." in run("top", "run").err
+    told = run("top", "run", "-v").err
+    assert "\nscore: " in told and "the same with -v" not in told
+    assert "-v" not in run("top", "run", "-q").err
 
 
 @pytest.mark.parametrize("aggregation", sorted(AGGREGATIONS))

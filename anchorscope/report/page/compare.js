@@ -56,6 +56,7 @@ function compareView(main) {
         : "Same model, documents and settings.",
       areOfOneMeasure() ? "" : " Their scores are of different measures: intervals are not compared.",
     ),
+    ...(names.length ? [el("p", { class: "quiet some" }, CHANCE)] : []),
     names.length
       ? el(
           "div",
@@ -113,6 +114,9 @@ function differences() {
 
 const MEASURE = ["documents", "score", "aggregation", "weight"];
 const areOfOneMeasure = () => !differences().some(([name]) => MEASURE.includes(name));
+
+const CHANCE =
+  "Ranks in both runs. Grey: the change may be chance, as the term drives the label in neither run, or its intervals overlap.";
 
 /** Every term of either list: ranks before and after, what became of it, and whether that is more than chance. */
 function changes(name) {

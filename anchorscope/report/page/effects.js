@@ -4,11 +4,14 @@
  * stronger, the more it does; hatched where it is not told apart from doing nothing, dotted where a test found nothing. */
 
 const DEVIATIONS = 2; // an effect within so many deviations of 0 is not told apart from it
-const NEXT_TO_NOTHING = 0.005; // less shows as 0.00
+const NEXT_TO_NOTHING = 0.005;
 const [WEAKEST_SHADE, STRONGEST_SHADE] = [6, 50]; // percent of the colour
 
 const isTold = ({ value, deviation }) =>
   value !== null && deviation !== null && Math.abs(value) > DEVIATIONS * deviation;
+
+/** Whether an effect is next to nothing, by the digits that are shown of it. */
+const isLittle = ({ value, deviation }) => Math.abs(rounded(value, deviation === 0 ? 3 : 2)) < NEXT_TO_NOTHING;
 
 /** Whether a score without noise found no effect at all: there is nothing to be unsure of. */
 const isNone = ({ value, deviation }) => value === 0 && deviation === 0;

@@ -290,6 +290,7 @@ function take({ snapshot, ...rest }) {
   }
   header();
   tabs(state().view);
+  footer(); // a view more can be tried
   if (page.live.state !== was) say(`The run is ${page.live.state}.`);
   if (state().view === "words" && document.getElementById("panels")) updateWords();
   const stale = snapshot && snapshot.round !== page.live.fetched;

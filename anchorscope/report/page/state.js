@@ -100,6 +100,9 @@ function notToldApart(label, below) {
   return line + (isAll ? ", though everything is tested" : " so far");
 }
 
+/** Whether a term lowers its label: then it is not listed for it. A score that counts anchors may run upside down. */
+const lowers = ({ score, anchors }) => score < 0 && anchors === null;
+
 /** The lists of one label as the words view shows them: while a run goes on, its own come with the event.
  * Where there is no driver, a note says why, and no line is needed; of a race, or where nothing is tested, it stands in
  * the place of the list.
@@ -115,13 +118,15 @@ function listsOf(name, label, k) {
   const { note, regret } = (isLive ? shown : standingOf(name, label)) ?? { note: null, regret: null };
   const hasNone = note && !all.some((entry) => entry.driver);
   const isBare = aggregationNamed(name)?.driver && !all.some((entry) => entry.tested);
-  const top = hasNone && (regret !== null || isBare) ? [] : all.slice(0, k);
-  const below = top.filter((entry) => !entry.driver);
+  const isList = !(hasNone && (regret !== null || isBare));
+  const top = isList ? all.slice(0, k) : [];
+  const below = top.filter((entry) => !entry.driver && !lowers(entry));
   return {
     drivers: top.filter((entry) => entry.driver),
     below,
     against: against.slice(0, k),
     note,
+    isList,
     line: hasNone ? "" : notToldApart(label, below),
   };
 }

@@ -68,7 +68,7 @@ function termView(main) {
 /** Cards where the term does something for the label, next to nothing, and something against it; each by its effect. */
 function bySide(evidence, name) {
   const little = `changes less than ${NEXT_TO_NOTHING}`;
-  const isNothing = (piece) => Math.abs(piece.value) < NEXT_TO_NOTHING || !isTold(piece);
+  const isNothing = (piece) => isLittle(piece) || !isTold(piece);
   return [
     [`Where it speaks for ${visible(name)}`, evidence.filter((piece) => !isNothing(piece) && piece.value > 0)],
     [
@@ -96,7 +96,7 @@ const flatten = (piece) =>
 function someOf(label, index, evidence) {
   const { anchors, non_anchors } = page.data.terms.labels[label];
   const tested = anchors[index] + non_anchors[index];
-  return evidence.length < tested ? `${whole(evidence.length)} of its ${plural(tested, "test")}` : "";
+  return evidence.length < tested ? `${whole(evidence.length)} of its ${plural(tested, "test")} are shown` : "";
 }
 
 const noEvidence = () =>
@@ -115,7 +115,8 @@ function whereItStands(label, index) {
   const { rank, driver } = entry;
   const standing = standingOf(aggregation(), label);
   const reason = standing?.drivers.length ? null : standing?.note; // why no term is a driver
-  const kind = driver ? ": a driver" : reason ? "" : `: ${notToldApart(label, [entry])}`;
+  const line = lowers(entry) ? "in no list, as its score is below 0" : notToldApart(label, [entry]);
+  const kind = driver ? ": a driver" : reason ? "" : `: ${line}`;
   const place = against
     ? [`Rank ${whole(rank)} against `, bdi(name), ": a driver against it"]
     : [`Rank ${whole(rank)} for `, bdi(name), kind];
@@ -123,7 +124,7 @@ function whereItStands(label, index) {
     ...place,
     ". ",
     howItFollows(label, entry) ?? scoreText(entry),
-    comparedToAny(label, entry),
+    comparedToAny(label, entry, !driver && !reason),
     reason ? ` ${visible(reason)}` : "",
   ];
 }
@@ -165,12 +166,17 @@ function howItFollows(label, entry) {
   return `${all} ${number(product)}. ${source} ${less} in the untested ones: estimate ${estimate}.`;
 }
 
-/** In a sentence what a driver is compared to. */
-function comparedToAny(label, { number: index, tested }) {
+const MARGIN = 1.2; // a driver does more than so many times what any term does, as in scoring/forecasts.py
+
+/** In a sentence what a driver is compared to; of a term in doubt that did more, why it is none. */
+function comparedToAny(label, { number: index, tested }, isInDoubt) {
   const { effects, usual } = page.data.terms.labels[label];
   if (!usual || !tested || !aggregationNamed(aggregation()).sum) return "";
   const how = page.data.about.score.perturbs ? "replaced in" : "taken out of";
-  return ` Any term ${how} such documents does about ${signed(usual[index], 3)}; this one ${signed(effects[index] / tested, 3)}.`;
+  const mean = effects[index] / tested;
+  const few = tested === 1 ? "one test is too few" : "its tests are too few, or differ too much,";
+  const doubt = isInDoubt && mean > MARGIN * Math.max(usual[index], 0) ? `, but ${few} to be sure` : "";
+  return ` Any term ${how} such documents does about ${signed(usual[index], 3)}; this one ${signed(mean, 3)}${doubt}.`;
 }
 
 /** Its rank and score under each aggregation, and its counts in each label. */

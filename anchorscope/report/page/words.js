@@ -9,16 +9,28 @@ const MOVES_SECONDS = 8;
 
 function wordsView(main) {
   const k = shownTerms();
+  const isOdd = explained().length > 2 && explained().length % 2 === 1; // then there is room beside the last label
   main.replaceChildren(
     wordsTools(k),
+    el("p", { class: "lead quiet" }, whatIsListed()),
     el(
       "div",
       { class: explained().length === 2 ? "facing" : "panels", id: "panels" },
       explained().map((label, i) => panel(label, i === 0 && explained().length === 2)),
+      isOdd ? legend() : null,
     ),
-    legend(),
+    ...(isOdd ? [] : [legend()]),
   );
   updateWords();
+}
+
+/** In a sentence or two what the lists are, once there are terms. */
+function whatIsListed() {
+  const { help } = aggregationNamed(aggregation()) ?? {};
+  const { graded, help: effect } = page.data.about.score;
+  if (!help || !hasRows()) return "";
+  const isOfEffects = graded && aggregationNamed(aggregation()).sum;
+  return `Terms by their score, ${help}.${isOfEffects ? ` An effect: ${effect}.` : ""} Choose a term to see what it does in documents.`;
 }
 
 const shownTerms = () => Math.max(1, Math.min(200, Number(state().k) || settings().top_k));
@@ -26,6 +38,8 @@ const shownTerms = () => Math.max(1, Math.min(200, Number(state().k) || settings
 const allLists = () =>
   new Map(explained().map(({ number }) => [number, viewed(listsOf(aggregation(), number, shownTerms()))]));
 const rowsIn = (lists) => PARTS.flatMap((part) => lists[part]);
+
+const hasRows = () => [...allLists().values()].some((list) => rowsIn(list).length > 0);
 
 const FAR_APART = 5;
 
@@ -85,10 +99,13 @@ function wordsTools(k) {
   );
 }
 
-/** What each number is, by its name. */
+const NAMES_OF_NO_LIST = ["effect", "driver", "settled", "limits"];
+
+/** What each number is, by its name: no more than what there is. */
 function legend() {
   const names = { ...page.data.about.names, ...(aggregation() === settings().aggregation ? {} : otherNames()) };
-  const named = Object.entries(names).filter(([, told]) => told);
+  const isBare = !isRunning() && !hasRows();
+  const named = Object.entries(names).filter(([name, told]) => told && (!isBare || NAMES_OF_NO_LIST.includes(name)));
   return el(
     "dl",
     { class: "legend names" },
@@ -167,6 +184,7 @@ function updateWords() {
     isOwn ? "each label has its own scale" : "",
     all.some((entry) => entry.score < 0) ? "bars from the far edge: lowers the label" : "",
   ];
+  for (const id of ["scaled", "scales"]) document.getElementById(id).hidden = !all.length;
   setText(document.getElementById("scaled"), hasWhiskers ? "bar, whiskers" : "bar");
   setText(document.getElementById("scales"), told.filter(Boolean).join("; "));
   const longest = Math.max(0, ...all.map((entry) => [...entry.written].length));
@@ -196,7 +214,7 @@ function updateHeads(section, label, list, rows, unit) {
     place.hidden = !text;
     setText(place, text ?? "");
   };
-  setText(section.querySelector(".standing"), standingText(label));
+  setText(section.querySelector(".standing"), standingText(label, list.isList));
   put(".note", list.note);
   put(".hiding", list.hidden);
   const nothing = page.data.terms || page.live?.snapshot ? "No such term." : "The first terms come in a moment.";
@@ -209,8 +227,9 @@ function updateHeads(section, label, list, rows, unit) {
   section.querySelector(`.rows.${first}`).before(heads); // right above the first row
 }
 
-/** Documents, robust ones, and how sure the list is: of another aggregation than the run's own, its regret alone. */
-function standingText(number) {
+/** Documents, robust ones, and how sure the list is, if there is one: of another aggregation than the run's own, its regret
+ * alone. */
+function standingText(number, isList) {
   const label = page.data.about.labels[number];
   const isOwn = aggregation() === settings().aggregation;
   const regret = isOwn ? label.regret : standingOf(aggregation(), number)?.regret;
@@ -219,7 +238,7 @@ function standingText(number) {
   const within = label.documents_range ? `${label.documents_range.map(whole).join("…")}; ` : "";
   const said = [label.asked < label.documents ? `≈ ${documents} (${within}asked: ${whole(label.asked)})` : documents];
   if (label.robust !== null && label.robust_of) said.push(robustText(label));
-  if (typeof regret === "number") said.push(`regret ${percent(Math.max(0, regret), 1)}`);
+  if (isList && typeof regret === "number") said.push(`regret ${percent(Math.max(0, regret), 1)}`);
   if (isOwn) said.push(howSettled(label));
   if (isOwn && label.measured_again) said.push(`${plural(label.measured_again, "document")} measured again`);
   return said.join(" · ");
