@@ -23,6 +23,10 @@ OF_FORMER_RULE = f"measured before {NEW_RULE}, when a race gave out its tests ot
 
 LEANING = "405f38f"
 WITH_OUTLIERS = "41843dd"
+FORMER_PRIOR = ("7cfa0df", "dc24619")
+"""The commits of rows about ``fast`` on pages that came before WITH_OUTLIERS, and not before NEW_RULE."""
+
+OF_FORMER_PRIOR = f"measured before {WITH_OUTLIERS}, when the race had no place for words unlike all others"
 FORMER_PRIORS = (
     f"Rows of commits before {LEANING} are of a race whose prior did not lean, and before {WITH_OUTLIERS} of one that "
     "had no place for words unlike all others ([method.md](method.md))."
@@ -34,7 +38,6 @@ FORMER_BLOCKS = (
     f"Rows of `banzhaf` of commits before {TWICE} are of a race that measured no document again by choice, and before "
     f"{IN_TURN} of one that gave a round to one label after another"
 )
-NO_TEST = "with 500 and 1,000 calls the second one had no test"
 
 
 def is_former(commit: str) -> bool:
@@ -44,6 +47,15 @@ def is_former(commit: str) -> bool:
     (True, False)
     """
     return commit.startswith(FORMER)
+
+
+def has_former_prior(commit: str) -> bool:
+    """Whether what was measured at a commit is of the race's former prior, under today's rule.
+
+    >>> has_former_prior("dc2461904"), has_former_prior("7c6fdbd4e")
+    (True, False)
+    """
+    return commit.startswith(FORMER_PRIOR)
 
 
 def write(name: str, arguments: Namespace, rows: Sequence[Mapping[str, Any]], **more: Any) -> Path:

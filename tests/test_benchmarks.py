@@ -43,6 +43,7 @@ from benchmarks import (
     yardsticks,
     yardsticks_caveats,
     yardsticks_page,
+    yardsticks_summary,
 )
 from benchmarks.peer_folder import Judged, Meter, read_task, write_task
 
@@ -307,6 +308,38 @@ def test_the_commits_of_the_former_rule_are_those_before_the_new_one() -> None:
     for commit in commits:
         before = git("merge-base", "--is-ancestor", commit, f"{written.NEW_RULE}~1") == 0
         assert written.is_former(commit) == before, commit
+        of_old_prior = not before and git("merge-base", "--is-ancestor", commit, f"{written.WITH_OUTLIERS}~1") == 0
+        assert written.has_former_prior(commit) == of_old_prior, commit
+
+
+def test_the_first_screen_has_the_reference_beside_the_best_of_the_others() -> None:
+    """Of three others one is a variant of the reference, and is no rival; one lacks classes, and is not compared."""
+    cells = yardsticks_page.figures(
+        yardstick_rows({"fast": 0.8, "lime": 0.9, "shap": 0.7, "fast, all": 0.99}), "replacement"
+    )
+    cells["half", "500"] = {"task 0 yes": 1.0}
+    table = yardsticks_summary.Compared("linear", "replacement", cells, {("lime", "500"): "↑"}, 2)
+    assert [*yardsticks_summary.lines([table], "fast", ["fast, all"])] == [
+        ["linear", "replacement", "0.81; lime **0.91**↑"]
+    ]
+    assert yardsticks_summary.behind([table], "fast", ["fast, all"]) == "replacement 1 of 1"
+    assert [*yardsticks_summary.counted([table], "fast", ["lime", "shap"])] == [
+        ["`lime`", "0 of 1 (1↑)"],
+        ["`shap`", "1 of 1"],
+    ]
+
+
+def test_a_difference_is_starred_by_classes_and_daggered_by_corpora() -> None:
+    """Ahead by .1 in both classes of two corpora, or a little more: told apart by classes, and by corpora."""
+    classes = [f"{task} {label}" for task in ("corona", "amazon") for label in ("no", "yes")]
+    cells = {
+        ("fast", "500"): dict(zip(classes, [0.61, 0.60, 0.60, 0.61])),
+        ("lime", "500"): dict.fromkeys(classes, 0.5),
+        ("shap", "500"): dict(zip(classes, [0.5, 0.7, 0.5, 0.7])),
+    }
+    assert yardsticks_page._against(cells, "lime", ["500"]) == ["+0.105 ± 0.009, 4/4 *†"]
+    (told,) = yardsticks_page._against(cells, "shap", ["500"])
+    assert "*" not in told and "2/4" in told
 
 
 def test_a_classifier_that_never_sees_the_words_is_less_accurate() -> None:
