@@ -90,12 +90,12 @@ def write(folder: Path, page: Path = PAGE) -> None:
     ]
     for model, title in TITLES_OF_MODELS.items():
         if by_model[model]:
-            told = _facts(by_model[model]) + _accuracy(folder, model) + _settled(by_model[model])
+            told = [_facts(by_model[model]), _accuracy(folder, model), _settled(by_model[model])]
             told += yardsticks_caveats.unmeasured(by_model[model])
-            parts += [f"## {title}", told, *_tables(by_model[model])]
+            parts += [f"## {title}", _bullets(told), *_tables(by_model[model])]
     if by_model["planted"]:
         rows = by_model["planted"]
-        told = _facts(rows) + yardsticks_caveats.unmeasured(rows)
+        told = _bullets([_facts(rows), *yardsticks_caveats.unmeasured(rows)])
         parts += ["## Planted shortcuts", yardsticks_prose.PLANTED, told, *_there(rows, TASKS), *_planted(rows)]
     if by_model["rule"]:
         told = f"{_facts(by_model['rule'])} {yardsticks_prose.KNOWN_HERE}"
@@ -436,6 +436,8 @@ def _planted_ranks(rows: Sequence[Row]) -> list[list[list[int]]]:
 
 def _known(rows: Sequence[Row]) -> Iterable[str]:
     names = [*dict.fromkeys(row["task"] for row in rows)]
+    yield yardsticks_prose.LEAST
+    yield _markdown(["", *names], [*_least(rows, names)])
     for calls in sorted({row["calls"] for row in rows if row["calls"].isdigit()}, key=int):
         here = [row for row in rows if row["calls"] == calls]
         methods = sorted({row["method"] for row in here}, key=_place)
@@ -446,6 +448,23 @@ def _known(rows: Sequence[Row]) -> Iterable[str]:
 
         yield f"At {int(calls):,} calls ({_n_seeds(here)}):"
         yield _markdown(["", *names], [[method, *(cell(method, name) for name in names)] for method in methods])
+
+
+def _least(rows: Sequence[Row], names: Sequence[str]) -> Iterable[list[str]]:
+    """For each method and rule the least number of calls from which on every seed has all of the answer."""
+    all_calls = sorted({int(row["calls"]) for row in rows if row["calls"].isdigit()})
+    worst: dict[tuple[str, str, int], float] = {}
+    for row in rows:
+        if row["calls"].isdigit():
+            key = (row["method"], row["task"], int(row["calls"]))
+            worst[key] = min(worst.get(key, 1.0), float(row["known"]))
+    for method in sorted({method for method, _, _ in worst}, key=_place):
+        told = []
+        for name in names:
+            short = [n for n in all_calls if worst.get((method, name, n), 1.0) < 1]
+            later = [n for n in all_calls if n > max(short, default=0)]
+            told.append(f"{later[0]:,}" if later else "–")
+        yield [method, *told]
 
 
 def _roar(rows: Sequence[Row], lists: Sequence[Row]) -> str:
@@ -546,6 +565,10 @@ def _facts(rows: Sequence[Row]) -> str:
     )
 
 
+def _bullets(told: Iterable[str]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in told if sentence)
+
+
 def _former(rows: Sequence[Row]) -> str:
     """A sentence where the lists of the reference within a number of calls, or all its rows, are of an older race."""
     mine = [row for row in rows if row.get("method", REFERENCE) in (REFERENCE, f"{REFERENCE}, all calls")]
@@ -564,7 +587,7 @@ def _accuracy(folder: Path, model: str) -> str:
     if not of_model:
         return ""
     told = ", ".join(f"{task} {max(accuracies):.3f}" for task, accuracies in of_model.items())
-    return f" Their validation accuracy in the epoch that was chosen by it: {told}."
+    return f"Validation accuracy of the classifiers, in the epoch that was chosen by it: {told}."
 
 
 def _settled(rows: Sequence[Row]) -> str:
@@ -574,7 +597,7 @@ def _settled(rows: Sequence[Row]) -> str:
     if not asked:
         return ""
     told = f"{min(asked):,} to {max(asked):,}, {np.median(asked):,.0f} in the median"
-    return f" Of {most:,} calls `{REFERENCE}` takes {told}: it ends when it holds its lists for settled."
+    return f"Of {most:,} calls `{REFERENCE}` takes {told}: it ends when it holds its lists for settled."
 
 
 def _n_seeds(rows: Sequence[Row]) -> str:

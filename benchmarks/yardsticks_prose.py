@@ -106,6 +106,10 @@ The share of the answer among the first words of a list (`evaluation/known_answe
 words would do and both are always there: leaving out one at a time sees nothing, and `fast` has some of them
 where it has few calls, on the surrogate's word, and none later. A blank was not run."""
 
+LEAST = """\
+The least number of calls from which on every seed has all of the answer; – where no number of calls that was given
+suffices:"""
+
 KNOWN_HERE = """\
 LIME, SHAP and shapiq are run by their own libraries on random documents and summed, without a race: their calls are \
 not those of `--score lime`, `shap` and `shapiq` in [method.md](method.md)."""

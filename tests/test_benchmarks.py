@@ -221,15 +221,36 @@ def test_the_page_of_the_yardsticks_is_the_one_that_its_rows_make(tmp_path: Path
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == yardsticks_page.PAGE.read_text(encoding="utf-8")
 
 
+def test_the_least_number_of_calls_is_one_from_which_on_no_seed_lacks_a_word() -> None:
+    """``a`` has all with 500, and not with 900 in the second seed; ``b`` has all from 900 on, ``c`` never."""
+    found = {"a": {500: (1, 1), 900: (1, 0.5), 2000: (1, 1)}, "b": {500: (0, 1), 900: (1, 1), 2000: (1, 1)}}
+    found["c"] = {2000: (0.9, 1)}
+    rows = [
+        {"method": "fast", "task": task, "calls": str(calls), "known": str(share)}
+        for task, of in found.items()
+        for calls, shares in of.items()
+        for share in shares
+    ]
+    assert [*yardsticks_page._least(rows, ["a", "b", "c"])] == [["fast", "2,000", "900", "–"]]
+
+
+@pytest.mark.parametrize("name", ["limits", "method"])
+def test_bands_that_other_pages_quote_stand_in_the_page_of_the_yardsticks(name: str) -> None:
+    quoted = re.findall(r"\.(\d{3}) ± \.(\d{3})", (written.DATA.parent / f"{name}.md").read_text(encoding="utf-8"))
+    page = yardsticks_page.PAGE.read_text(encoding="utf-8")
+    assert [pair for pair in quoted if "0.{} ± 0.{}".format(*pair) not in page] == []
+    assert quoted or name == "method"
+
+
 def test_what_plain_words_cannot_measure_is_counted() -> None:
     rows = [
         {"method": "fast", "terms": "great ! 3.5"},
         {"method": "lime", "terms": "great"},
         {"method": "p", "terms": ""},
     ]
-    told = yardsticks_caveats.unmeasured(rows)
+    told = " ".join(yardsticks_caveats.unmeasured(rows))
     assert "`fast` 2 of 3." in told and "lime" not in told and "`p` 1 of 1." in told
-    assert yardsticks_caveats.unmeasured(rows[1:2]) == ""
+    assert yardsticks_caveats.unmeasured(rows[1:2]) == []
 
 
 def test_contenders_and_seeds_that_are_missing_are_named() -> None:
