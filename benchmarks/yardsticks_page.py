@@ -98,13 +98,13 @@ def write(folder: Path, page: Path = PAGE) -> None:
         told = _bullets([_facts(rows), *yardsticks_caveats.unmeasured(rows)])
         parts += ["## Planted shortcuts", yardsticks_prose.PLANTED, told, *_there(rows, TASKS), *_planted(rows)]
     if by_model["rule"]:
-        told = f"{_facts(by_model['rule'])} {yardsticks_prose.KNOWN_HERE}"
+        told = _bullets([_facts(by_model["rule"]), yardsticks_prose.KNOWN_HERE])
         parts += ["## Rules with a known answer", yardsticks_prose.KNOWN, told, *_there(by_model["rule"], RULES)]
         parts += _known(by_model["rule"])
     roar = read(folder / "yardsticks_roar.csv")
     if roar:
         parts += [
-            "## Retraining without the words (yardsticks_prose.ROAR)",
+            "## Retraining without the words (ROAR)",
             yardsticks_prose.ROAR,
             _roar(roar, by_model["linear"]),
         ]
@@ -388,9 +388,14 @@ def _apart_over_corpora(cells: Cells, rival: str, calls: str) -> bool:
 
 def _there(rows: Sequence[Row], tasks: Sequence[str]) -> Iterable[str]:
     """Which contenders and seeds there are, and which are missing."""
-    heads, lines, lacking = yardsticks_caveats.seeds_there(rows, [*CONTENDERS], tasks)
-    yield f"What there is, of {len(CONTENDERS)} methods and {yardsticks_caveats.SEEDS} seeds. {lacking}".rstrip()
-    yield _markdown(heads, lines)
+    run = [task for task in tasks if any(row["task"] == task for row in rows)]
+    _, _, lacking = yardsticks_caveats.seeds_there(rows, [*CONTENDERS], tasks)
+    heads, lines, _ = yardsticks_caveats.seeds_there(rows, [*CONTENDERS], run)
+    fewer = [line for line in lines if set(line[1:]) != {str(yardsticks_caveats.SEEDS)}]
+    whole = f"{len(lines) - len(fewer)} of {len(lines)} methods have all {yardsticks_caveats.SEEDS} seeds."
+    yield f"{whole} {lacking}{' The others:' if fewer else ''}"
+    if fewer:
+        yield _markdown(heads, fewer)
 
 
 KINDS_OF_SHORTCUTS = ("rare (0.6%)", "less rare (2%)", "frequent (5%)", "unreliable (3%, 80%)", "two together (2%)")
@@ -446,7 +451,7 @@ def _known(rows: Sequence[Row]) -> Iterable[str]:
             values = [float(row["known"]) for row in here if (row["method"], row["task"]) == (method, name)]
             return f"{np.mean(values):.2f}" if values else ""
 
-        yield f"At {int(calls):,} calls ({_n_seeds(here)}):"
+        yield f"At {int(calls):,} calls; {_n_seeds(here)}:"
         yield _markdown(["", *names], [[method, *(cell(method, name) for name in names)] for method in methods])
 
 
@@ -483,15 +488,15 @@ def _roar(rows: Sequence[Row], lists: Sequence[Row]) -> str:
     lines = [[method, *_three(of), *_three([float(np.mean(of))])] for method, of in by_method.items()]
     n_words = {method: np.mean([int(row["words"]) for row in rows if row["method"] == method]) for method in methods}
     fewest = ", ".join(f"`{method}` {n:.0f}" for method, n in n_words.items() if n < 35)
-    told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}."
-    told += yardsticks_caveats.retrained(rows, lists) + _former([{**row, "commit": row["lists"]} for row in rows])
-    told += yardsticks_caveats.one_corpus(rows)
+    made = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}."
+    made += yardsticks_caveats.retrained(rows, lists) + _former([{**row, "commit": row["lists"]} for row in rows])
+    told = [made, yardsticks_caveats.one_corpus(rows).strip()]
     for rival in (RIVAL, LOOP):
         apart = [ours - theirs for ours, theirs in zip(by_method[REFERENCE], by_method.get(rival, ()))]
         versus = f"{np.mean(apart):+.3f} ± {band(apart):.3f} (p {p_value(apart):.2g})" if apart else ""
-        told += f" `{REFERENCE}` minus `{rival}`, over tasks: {versus}." if apart else ""
-    told += f" Words taken out: about 40; {fewest}, as both classes have the same ones." if fewest else ""
-    return told + "\n\n" + _markdown(["accuracy lost", *names, "mean"], lines)
+        told.append(f"`{REFERENCE}` minus `{rival}`, over tasks: {versus}." if apart else "")
+    told.append(f"Words taken out: about 40; {fewest}, as both classes have the same ones." if fewest else "")
+    return _bullets(told) + "\n\n" + _markdown(["accuracy lost", *names, "mean"], lines)
 
 
 def _three(values: Sequence[float]) -> list[str]:
@@ -518,7 +523,7 @@ def _planting(rows: Sequence[Row]) -> Iterable[str]:
     told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}.{_former(rows)}"
     yield told + yardsticks_caveats.one_corpus(rows)
     yield _markdown(heads, [line(name, chosen) for name, chosen in sets.items()])
-    yield f"{_missed(sets)} {yardsticks_caveats.below(rows)}"
+    yield _bullets([_missed(sets), yardsticks_caveats.below(rows)])
 
 
 def _missed(sets: Mapping[str, Sequence[Row]]) -> str:

@@ -93,18 +93,20 @@ corpus count as one case. This matters: the two classes of a task share one mode
 are splits of the same film reviews, so the cases are fewer than the classes."""
 
 PLANTED = """\
-Six made-up words for each class are planted in the texts that a linear classifier learns from, and in the documents
-(`evaluation/shortcuts.py`): rare, less rare and frequent ones, one that is right in 80% of its texts only, and two that
-always come together."""
+Six made-up words for each class are planted in the texts that a linear classifier learns from, and in the documents to
+be explained (`evaluation/shortcuts.py`): rare, less rare and frequent ones, one that is right in 80% of its texts only,
+and two that always come together. Which of them are among the first 20 of a list?"""
 
 RANKS = """\
 Mean rank of a planted word; one that is not among the first 20 counts as the 21st. Less is better (six words in the
 first six places would have 3.5), so an arrow down is better than `fast`:"""
 
 KNOWN = """\
-The share of the answer among the first words of a list (`evaluation/known_answers.py`). In *redundant* either of two
-words would do and both are always there: leaving out one at a time sees nothing, and `fast` has some of them
-where it has few calls, on the surrogate's word, and none later. A blank was not run."""
+Made-up models go by a rule whose words, the *answer*, are known (`evaluation/known_answers.py`). A cell is the share of
+the answer among the first words of a list, as many as the answer has. In *redundant* either of two words would do and
+both are always there: taking out one at a time sees nothing, and what `fast` has of them it has on the word of its
+surrogate. All other words are drawn at random, so none merely keeps company with the answer, and most of the rules are
+close to linear in words: both favour `surrogate`."""
 
 LEAST = """\
 The least number of calls from which on every seed has all of the answer; – where no number of calls that was given
@@ -115,8 +117,8 @@ LIME, SHAP and shapiq are run by their own libraries on random documents and sum
 not those of `--score lime`, `shap` and `shapiq` in [method.md](method.md)."""
 
 ROAR = """\
-The words of both classes' lists (made with 4,000 calls) are taken out of all texts, and a linear classifier learns
-and is tested without them: the accuracy that is lost, in the mean over seeds. More is better."""
+The words of both classes' lists (made with 4,000 calls) are taken out of all texts, and a linear classifier learns and
+is tested without them. The table has the accuracy that is lost, in the mean over seeds: more is better."""
 
 PLANTING = """\
 Ten neutral words of a collection are made to shift a class by 0.3 to 3 logits, `fast` runs on the model so changed,
@@ -125,6 +127,6 @@ of the 20 best, among the true scores of the planted words and the scores that t
 intervals are of 90%, and at least 85% were to hold the truth."""
 
 PEERS = """\
-They ask the model so often about one document that with these numbers of calls they would see few documents, so
-they are not in the tables above. From the rows of [performance](performance.md): deletion, the best of their
-aggregations, as a share of the oracle of the same few documents."""
+These two ask the model so often about one document that they would see few documents with these numbers of calls, so
+they are not in the tables above. From the rows of [performance.md](performance.md): AOPC^20 by deletion, the best of
+their aggregations, as a share of the oracle of the same few documents, the mean over two tasks and their classes."""
