@@ -319,6 +319,8 @@ def test_the_commits_of_the_former_rule_are_those_before_the_new_one() -> None:
     rows = [row for name in names for row in yardsticks_page.read(written.DATA / f"yardsticks_{name}.csv")]
     commits = {row["commit"] for row in rows if row["method"].startswith("fast")}
     commits |= {row["commit"] for row in yardsticks_page.read(written.DATA / "planting.csv")}
+    stated = json.loads((written.DATA / "calibration.json").read_text(encoding="utf-8"))
+    commits |= {row["commit"] for row in stated["rows"] + stated["nulls"] if row.get("variant") != "banzhaf"}
     commits.add(json.loads((written.DATA / "known_answers.json").read_text(encoding="utf-8"))["commit"])
 
     def git(*asked: str) -> int:
