@@ -52,14 +52,14 @@ def commits(rows: Sequence[Row]) -> str:
 
     >>> made = {"lime": "a", "shap": "a", "fast": "b"}
     >>> commits([{"method": method, "commit": commit} for method, commit in made.items()])
-    'a, but `fast` b'
+    'a (`fast`: b)'
     """
     found: dict[str, dict[str, None]] = {}
     for row in rows:
         found.setdefault(row["commit"], {})[row["method"]] = None
     most, *others = sorted(found, key=lambda commit: -len(found[commit]))
-    told = [f"{', '.join(f'`{method}`' for method in found[commit])} {commit}" for commit in others]
-    return f"{most}{', but ' if told else ''}{'; '.join(told)}"
+    told = [f"{', '.join(f'`{method}`' for method in found[commit])}: {commit}" for commit in others]
+    return f"{most} ({'; '.join(told)})" if told else most
 
 
 def is_plain(word: str) -> bool:
