@@ -350,32 +350,26 @@ def page(path: Path) -> str:
     by_itself = _once([row for row in found["rows"] if row not in budgets])
     parts = [
         "# Is what is stated true?",
-        f"`python -m benchmarks.calibration` (each row names its commit; seeds from 0 on, one a run, documents "
-        f"drawn anew for each, with replacement where a task has fewer): what the default states of the {K} words that "
-        "it shows when it stops by itself, and "
-        "what is true of them. *Exact* is the share of words that were tested wherever they stand: they have no "
-        "interval. Of the others, 90% intervals are to *cover* the known total in 85 to 95%. Memberships are to be "
-        "right within .05: *stated membership* is the mean of what is stated of the shown words, *true members* the "
-        f"share of them that are no worse than the one with the {K}th greatest known total. *Stated regret* is the "
-        "share of the best list's score that the shown one is said to lack, *true regret* what it does lack. Under "
-        "*banzhaf* (words taken out, candidates of any frequency) measuring has noise, and the known totals are the "
-        f"means of {NOISY_REPEATS} measurements; where a run tests everything by itself, *banzhaf, everything tested* "
-        "is the same run, and stands here once. Figures are means over both labels, in *a class of 5%*, too. "
-        + f"{written.FORMER_PRIORS} {written.FORMER_BLOCKS}."
-        + f" {found.get('digits', '')}".rstrip(),
+        STATED,
+        _in_short(by_itself, budgets, found["nulls"]),
+        "## Runs that stop by themselves",
+        "\n".join([BY_ITSELF, *_older(by_itself), *(f"- {told}" for told in [found.get("digits")] if told)]),
         _table(by_itself, names, COLUMNS),
         "\n".join([_outside(by_itself), *_few(by_itself), *_saturation(by_itself), *_not_run(by_itself)]),
+        "## Runs that a budget ends",
         "A run that `--max-model-calls` ends knows less than it may think: many of its words have a test or two, and "
         "the model was asked about some of the documents only.",
         _table(budgets, names, COLUMNS),
-        "\n".join([_outside(budgets), *_by_budget(budgets)]),
-        "Models that go by nothing: how many runs name a driver, which is to be at most 5%. A band made so "
-        "(Wilson, 95%) holds the true rate in 19 of 20 studies.",
+        "\n".join([*_older(budgets), _outside(budgets), *_by_budget(budgets)]),
+        "## Models that go by nothing",
+        "How many runs name a driver, which is to be at most 5%. A band made so (Wilson, 95%) holds the true rate in "
+        "19 of 20 studies.",
         _table(
             [{**row, "band": "{:.1%} to {:.1%}".format(*_band(row))} for row in found["nulls"]],
             [*found["nulls"][0], "band"],
         ),
-        _not_shown(found["nulls"]),
+        "\n".join([f"- {_not_shown(found['nulls'])}", *_older(found["nulls"])]),
+        "## Models whose answer is known, and models that go by a rule",
     ]
     parts += [
         told(beside)
@@ -383,6 +377,68 @@ def page(path: Path) -> str:
         if (beside := path.with_name(f"{name}.json")).exists()
     ]
     return "\n\n".join(parts) + "\n"
+
+
+STATED = f"""\
+What the default states of the {K} words that it shows, and what is true of them (`python -m
+benchmarks.calibration`). Three things are stated:
+
+- An *interval* (90%) for the score of each word that was not tested everywhere. It is to *cover* the true score in
+  85 to 95% of the cases.
+- A *membership*, how probably a word is among the {K} best. It is to be right within .05.
+- The *regret* of the list, the share of the best list's score that it lacks. It is to be at most the 2% that were
+  asked for, where a run stops by itself, and at most .01 above the stated one."""
+
+BY_ITSELF = f"""\
+- *Exact*: the share of words that were tested wherever they stand; they have no interval. *Covered* is about the
+  others.
+- *Stated membership*: the mean of what is stated of the shown words. *True members*: the share of them that are no
+  worse than the one with the {K}th greatest true score.
+- *Variant*: *labels alone*, the model answers no probabilities; *saturated*, its logits times four; *a class of
+  5%*, one label has 5% of the documents.
+- Under *banzhaf* (words taken out, candidates of any frequency) measuring has noise: true scores are the means of
+  {NOISY_REPEATS} measurements. Where a run tests everything by itself, *banzhaf, everything tested* is the same
+  run, and stands here once.
+- Each row names its commit. Seeds go from 0 on, one a run; documents are drawn anew for each, with replacement
+  where a task has fewer. Figures are means over both labels, in *a class of 5%*, too."""
+
+
+def _older(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A line for each race that is no longer today's, with the commits of its rows."""
+    blocks = [row["commit"] for row in rows if row.get("variant") == "banzhaf"]
+    told = {
+        f"Rows of `banzhaf` are older: commit {{}}, {written.OF_FORMER_BLOCKS}": {
+            commit for commit in blocks if written.has_former_blocks(commit)
+        },
+        f"Older rows: commit {{}}, {written.OF_FORMER_PRIOR}": {
+            row["commit"] for row in rows if written.has_former_prior(row["commit"])
+        },
+    }
+    return [f"- {sentence.format(', '.join(sorted(commits)))}." for sentence, commits in told.items() if commits]
+
+
+def _in_short(
+    by_itself: Sequence[dict[str, Any]], budgets: Sequence[dict[str, Any]], nulls: Sequence[dict[str, Any]]
+) -> str:
+    """What the tables say on the whole: of many documents, of few, of few calls, and of models that go by nothing."""
+    fewest = min(row["documents"] for row in by_itself)
+    many, few = ([row for row in by_itself if (row["documents"] > fewest) == so] for so in (True, False))
+    told = ["In short:", ""]
+    for name, rows in (
+        (f"Runs that stop by themselves, more than {fewest} documents", many),
+        (f"The same, {fewest} documents", few),
+        ("Runs that a budget ends", budgets),
+    ):
+        covered = [row["covered"] for row in rows if row["covered"] is not None and row["exact"] < MOSTLY]
+        regret = [row["true regret"] for row in rows]
+        off = max(abs(row["membership"] - row["members"]) for row in rows)
+        told.append(
+            f"- {name}: coverage {min(covered):.1%} to {max(covered):.1%}, memberships off by {off:.3f} at most, "
+            f"true regret {min(regret):.3f} to {max(regret):.3f}."
+        )
+    drivers = sum(row["with a driver"] for row in nulls)
+    told.append(f"- Models that go by nothing: {drivers} of {sum(row['runs'] for row in nulls):,} runs name a driver.")
+    return "\n".join(told)
 
 
 COLUMNS = {"membership": "stated membership", "members": "true members", "regret": "stated regret"}

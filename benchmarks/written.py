@@ -21,20 +21,21 @@ FORMER = ("5c2f1f8", "65e8d4d", "7c6fdbd", "1409f73", "a6335eb", "ee1354c")
 NEW_RULE = "1365d3d00"
 OF_FORMER_RULE = f"measured before {NEW_RULE}, when a race gave out its tests otherwise"
 
-LEANING = "405f38f"
 WITH_OUTLIERS = "41843dd"
-FORMER_PRIORS = (
-    f"Rows of commits before {LEANING} are of a race whose prior did not lean, and before {WITH_OUTLIERS} of one that "
-    "had no place for words unlike all others ([method.md](method.md))."
-)
+FORMER_PRIOR = ("09d6fc4", "1365d3d", "7cfa0df", "dc24619")
+"""The commits of rows about ``fast`` on pages that came before WITH_OUTLIERS, and not before NEW_RULE."""
+
+OF_FORMER_PRIOR = f"measured before {WITH_OUTLIERS}, when the race had no place for words unlike all others"
 
 TWICE = "740a46a"
 IN_TURN = "0f068b6"
-FORMER_BLOCKS = (
-    f"Rows of `banzhaf` of commits before {TWICE} are of a race that measured no document again by choice, and before "
-    f"{IN_TURN} of one that gave a round to one label after another"
+FORMER_BLOCKS = ("0d04ec2",)
+"""The commits of rows about ``banzhaf`` on the page of calibration that came before both."""
+
+OF_FORMER_BLOCKS = (
+    f"measured before {TWICE} and {IN_TURN}, when a race of blocks measured no document again by choice and gave a "
+    "round to one label after another"
 )
-NO_TEST = "with 500 and 1,000 calls the second one had no test"
 
 
 def is_former(commit: str) -> bool:
@@ -44,6 +45,24 @@ def is_former(commit: str) -> bool:
     (True, False)
     """
     return commit.startswith(FORMER)
+
+
+def has_former_prior(commit: str) -> bool:
+    """Whether what was measured at a commit is of the race's former prior, under today's rule.
+
+    >>> has_former_prior("dc2461904"), has_former_prior("7c6fdbd4e")
+    (True, False)
+    """
+    return commit.startswith(FORMER_PRIOR)
+
+
+def has_former_blocks(commit: str) -> bool:
+    """Whether what was measured of ``banzhaf`` at a commit is of the former race of blocks.
+
+    >>> has_former_blocks("0d04ec2d6"), has_former_blocks("71d0bb9c2")
+    (True, False)
+    """
+    return commit.startswith(FORMER_BLOCKS)
 
 
 def write(name: str, arguments: Namespace, rows: Sequence[Mapping[str, Any]], **more: Any) -> Path:

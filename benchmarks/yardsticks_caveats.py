@@ -52,14 +52,14 @@ def commits(rows: Sequence[Row]) -> str:
 
     >>> made = {"lime": "a", "shap": "a", "fast": "b"}
     >>> commits([{"method": method, "commit": commit} for method, commit in made.items()])
-    'a, but `fast` b'
+    'a (`fast`: b)'
     """
     found: dict[str, dict[str, None]] = {}
     for row in rows:
         found.setdefault(row["commit"], {})[row["method"]] = None
     most, *others = sorted(found, key=lambda commit: -len(found[commit]))
-    told = [f"{', '.join(f'`{method}`' for method in found[commit])} {commit}" for commit in others]
-    return f"{most}{', but ' if told else ''}{'; '.join(told)}"
+    told = [f"{', '.join(f'`{method}`' for method in found[commit])}: {commit}" for commit in others]
+    return f"{most} ({'; '.join(told)})" if told else most
 
 
 def is_plain(word: str) -> bool:
@@ -71,17 +71,18 @@ def is_plain(word: str) -> bool:
     return terms(split(word)) == (word,)
 
 
-def unmeasured(rows: Sequence[Row]) -> str:
+def unmeasured(rows: Sequence[Row]) -> list[str]:
     """How many listed words by contender are no plain words, and how many lists are empty; nothing where none are."""
     words: dict[str, list[bool]] = {}
     empty: dict[str, list[bool]] = {}
     for row in rows:
         words.setdefault(row["method"], []).extend(not is_plain(word) for word in listed(row))
         empty.setdefault(row["method"], []).append(not listed(row))
-    signs = _counts(words)
-    none = _counts(empty)
-    told = f" Listed words that are no plain words, so that nothing is removed for them: {signs}." if signs else ""
-    return told + (f" Lists without a word (two of them count as alike in *stability*): {none}." if none else "")
+    told = {
+        "Listed words that are no plain words, so that nothing is removed for them": _counts(words),
+        "Lists without a word (two of them count as alike in *stability*)": _counts(empty),
+    }
+    return [f"{what}: {counts}." for what, counts in told.items() if counts]
 
 
 def _counts(found: Mapping[str, Sequence[bool]]) -> str:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,7 @@ from scipy import stats
 from anchorscope.evaluation.known_answers import RULES
 from anchorscope.evaluation.shortcuts import ranks
 from anchorscope.evaluation.yardsticks import shared_words
-from benchmarks import written, yardsticks_caveats
+from benchmarks import written, yardsticks_caveats, yardsticks_prose, yardsticks_summary
 from benchmarks.arenas import MODELS, TASKS, shortcuts
 from benchmarks.contenders import CONTENDERS, TORCH_ONLY
 
@@ -50,6 +48,18 @@ TITLES_OF_MODELS = {
     "small": "A small encoder (7 layers of 256)",
     "large": "An encoder of BERT-base's size (12 layers of 768)",
 }
+SHORT_TITLES = {"linear": "linear", "small": "small encoder", "large": "large encoder"}
+SHOWN = {
+    "replacement": ("replacement", 2),
+    "held_out": ("not explained", 2),
+    "insertion": ("insertion", 3),
+    "planted": ("planted words", 2),
+}
+"""The yardsticks of the first screen, their names there, and how many digits they have."""
+
+VARIANTS = ("fast, all calls", "fast, no surrogate")
+"""The reference again: no rivals of it."""
+
 PAGE = Path(__file__).parents[1] / "docs" / "yardsticks.md"
 
 Row = Mapping[str, str]
@@ -68,26 +78,39 @@ def read(path: Path) -> list[dict[str, str]]:
 def write(folder: Path, page: Path = PAGE) -> None:
     """Write the page from the rows in a folder."""
     by_model = {name: read(folder / f"yardsticks_{name}.csv") for name in MODELS}
-    parts = [_wrapped(HEAD.format(best=_best(by_model), unmade=_unmade(by_model))), _made(by_model)]
+    parts = [
+        yardsticks_prose.HEAD,
+        *_screen(by_model),
+        yardsticks_prose.HOW.format(best=_best(by_model)),
+        _methods(by_model),
+    ]
+    parts += [
+        yardsticks_prose.UNEQUAL.format(unmade=_unmade(by_model), in_turn=written.IN_TURN, twice=written.TWICE),
+        _made(by_model),
+    ]
     for model, title in TITLES_OF_MODELS.items():
         if by_model[model]:
-            told = _facts(by_model[model]) + _accuracy(folder, model) + _settled(by_model[model])
+            told = [_facts(by_model[model]), _accuracy(folder, model), _settled(by_model[model])]
             told += yardsticks_caveats.unmeasured(by_model[model])
-            parts += [f"## {title}", told, *_tables(by_model[model])]
+            parts += [f"## {title}", _bullets(told), *_tables(by_model[model])]
     if by_model["planted"]:
         rows = by_model["planted"]
-        told = _facts(rows) + yardsticks_caveats.unmeasured(rows)
-        parts += ["## Planted shortcuts", PLANTED, told, *_there(rows, TASKS), *_planted(rows)]
+        told = _bullets([_facts(rows), *yardsticks_caveats.unmeasured(rows)])
+        parts += ["## Planted shortcuts", yardsticks_prose.PLANTED, told, *_there(rows, TASKS), *_planted(rows)]
     if by_model["rule"]:
-        told = f"{_facts(by_model['rule'])} {KNOWN_HERE}"
-        parts += ["## Rules with a known answer", KNOWN, told, *_there(by_model["rule"], RULES)]
+        told = _bullets([_facts(by_model["rule"]), yardsticks_prose.KNOWN_HERE])
+        parts += ["## Rules with a known answer", yardsticks_prose.KNOWN, told, *_there(by_model["rule"], RULES)]
         parts += _known(by_model["rule"])
     roar = read(folder / "yardsticks_roar.csv")
     if roar:
-        parts += ["## Retraining without the words (ROAR)", ROAR, _roar(roar, by_model["linear"])]
+        parts += [
+            "## Retraining without the words (ROAR)",
+            yardsticks_prose.ROAR,
+            _roar(roar, by_model["linear"]),
+        ]
     planting = read(folder / "planting.csv")
     if planting:
-        parts += ["## Words planted in a model: `evaluate --plant`", PLANTING, *_planting(planting)]
+        parts += ["## Words planted in a model: `evaluate --plant`", yardsticks_prose.PLANTING, *_planting(planting)]
     peers = read(folder / "peers.csv")
     if peers:
         parts += ["## anchor-exp and alibi", _peers(peers)]
@@ -189,7 +212,7 @@ def _tables(rows: Sequence[Row]) -> Iterable[str]:
             yield f"### {TITLES[column]}"
             yield _by_calls(cells, 3 if column == "insertion" else 2)
             yield from filter(None, [_two_rules(rows, column)])
-            yield from filter(None, (_versus(cells, rival) for rival in COMPARED))
+            yield from filter(None, [_versus(cells)])
 
 
 def _by_calls(cells: Cells, digits: int, best_of: Callable[..., float] = max) -> str:
@@ -233,10 +256,55 @@ def _two_rules(rows: Sequence[Row], column: str) -> str | None:
     )
 
 
-def _wrapped(text: str) -> str:
-    """Paragraphs in lines of a page."""
-    fill = partial(textwrap.fill, width=118, break_long_words=False, break_on_hyphens=False)
-    return "\n\n".join(map(fill, text.split("\n\n")))
+def _screen(by_model: Mapping[str, Sequence[Row]]) -> Iterable[str]:
+    """The first screen: the reference beside the best of the others, then beside each rival, then where it fails."""
+    tables = []
+    for column, (name, digits) in SHOWN.items():
+        for model, title in {**SHORT_TITLES, "planted": SHORT_TITLES["linear"]}.items():
+            cells = figures(by_model[model], column) if (model == "planted") == (column == "planted") else {}
+            if cells:
+                tables.append(yardsticks_summary.Compared(title, name, cells, _arrows(cells), digits))
+    if not tables:
+        return
+    yield yardsticks_prose.SCREEN.format(reference=REFERENCE, loop=LOOP)
+    calls = [f"{int(n):,}" for n in yardsticks_summary.calls_of(tables[0].cells, REFERENCE)]
+    yield _markdown(
+        ["models", "yardstick", *calls], [*yardsticks_summary.lines(tables, REFERENCE, VARIANTS)], n_words=2
+    )
+    yield yardsticks_prose.LOST.format(
+        reference=REFERENCE, behind=yardsticks_summary.behind(tables, REFERENCE, VARIANTS)
+    )
+    heads = [f"`{REFERENCE}` ahead of", *dict.fromkeys(table.yardstick for table in tables)]
+    yield _markdown(heads, [*yardsticks_summary.counted(tables, REFERENCE, COMPARED)])
+    yield from filter(None, [_blind(by_model["rule"])])
+
+
+def _blind(rows: Sequence[Row]) -> str | None:
+    """The rule of which the reference has least, and who has all of it at every number of calls."""
+    mine = [row for row in rows if row["task"] == "redundant" and row["calls"].isdigit()]
+    shares: dict[str, list[float]] = {}
+    all_calls = sorted({row["calls"] for row in mine}, key=int)
+    for method in sorted({row["method"] for row in mine}, key=_place):
+        of_calls = ([float(r["known"]) for r in mine if (r["method"], r["calls"]) == (method, n)] for n in all_calls)
+        shares[method] = [float(np.mean(of)) for of in of_calls if of]
+    sure = [method for method, of in shares.items() if min(of) == 1 and len(of) == len(all_calls)]
+    if REFERENCE not in shares or not sure:
+        return None
+    names = [f"`{method}`" for method in sure]
+    span = f"{int(all_calls[0]):,} to {int(all_calls[-1]):,}"
+    told = {"least": f"{min(shares[REFERENCE]):.2f}", "most": f"{max(shares[REFERENCE]):.2f}", "calls": span}
+    return yardsticks_prose.BLIND.format(reference=REFERENCE, others=", ".join(names), **told)
+
+
+def _methods(by_model: Mapping[str, Sequence[Row]]) -> str:
+    """What each method that has a row does."""
+    run = {row["method"] for rows in by_model.values() for row in rows}
+    there = [
+        name for name in yardsticks_prose.METHODS if any(method.startswith(name.removesuffix(" …")) for method in run)
+    ]
+    return _markdown(
+        ["method", "what it does"], [[f"`{name}`", yardsticks_prose.METHODS[name]] for name in there], n_words=2
+    )
 
 
 def _best(by_model: Mapping[str, Sequence[Row]]) -> str:
@@ -262,7 +330,7 @@ def _unmade(by_model: Mapping[str, Sequence[Row]]) -> str:
     """The contenders that no row is about."""
     run = {row["method"] for rows in by_model.values() for row in rows}
     lacking = [f"`{name}`" for name in CONTENDERS if name not in run]
-    return f" Not run on any of these models: {', '.join(lacking)}." if lacking else ""
+    return f"\n- Not run on any of these models: {', '.join(lacking)}." if lacking else ""
 
 
 def _place(method: str) -> int:
@@ -281,45 +349,53 @@ def _arrows(cells: Cells) -> dict[tuple[str, str], str]:
     }
 
 
-def _versus(cells: Cells, rival: str) -> str | None:
-    """The reference against a rival: mean difference over classes, its 95% band, in how many it is ahead."""
-    all_calls = sorted({calls for method, calls in cells if method == rival and calls.isdigit()}, key=int)
+def _versus(cells: Cells) -> str | None:
+    """The reference against some rivals: mean difference over classes, its 95% band, in how many it is ahead."""
+    all_calls = yardsticks_summary.calls_of(cells, REFERENCE)
+    lines = [[f"`{rival}`", *_against(cells, rival, all_calls)] for rival in COMPARED]
+    shown = [line for line in lines if any(line[1:])]
+    heads = [f"`{REFERENCE}` minus", *(f"{int(calls):,}" for calls in all_calls)]
+    return _markdown(heads, shown) if shown else None
+
+
+def _against(cells: Cells, rival: str, all_calls: Sequence[str]) -> list[str]:
+    """A line of that table; p-values are corrected over its numbers of calls."""
     found = [differences(cells, (REFERENCE, calls), (rival, calls)) for calls in all_calls]
-    if not any(found):
-        return None
-    corrected = holm([p_value(values) for values in found])
-    told = [
-        f"{int(calls):,}: {np.mean(values):+.3f} ± {band(values):.3f}, ahead in {sum(v > 0 for v in values)} of "
-        f"{len(values)} (p {p:.2g})"
-        for calls, values, p in zip(all_calls, found, corrected)
-        if values
-    ]
-    versus = f"`{REFERENCE}` minus `{rival}`, 95% band over classes: {'; '.join(told)}."
-    return f"{versus} {_over_corpora(cells, rival, all_calls)}"
+    corrected = dict(
+        zip((calls for calls, of in zip(all_calls, found) if of), holm([p_value(of) for of in found if of]))
+    )
+    told = []
+    for calls, values in zip(all_calls, found):
+        if not values:
+            told.append("")
+            continue
+        signs = "*" * (corrected[calls] < LEVEL) + "†" * _apart_over_corpora(cells, rival, calls)
+        ahead = f"{sum(value > 0 for value in values)}/{len(values)}"
+        told.append(f"{np.mean(values):+.3f} ± {band(values):.3f}, {ahead}{signs and ' '}{signs}")
+    return told
 
 
-def _over_corpora(cells: Cells, rival: str, all_calls: Sequence[str]) -> str:
-    """At how many calls the difference is told apart where all classes of a corpus count as one case."""
-    apart = []
-    n_corpora = 0
-    for calls in all_calls:
-        of_corpus: dict[str, list[float]] = {}
-        mine, theirs = cells.get((REFERENCE, calls), {}), cells.get((rival, calls), {})
-        for name in mine.keys() & theirs.keys():
-            corpus = yardsticks_caveats.corpus(name.split(" ")[0])
-            of_corpus.setdefault(corpus, []).append(mine[name] - theirs[name])
-        values = [float(np.mean(of)) for of in of_corpus.values()]
-        n_corpora = max(n_corpora, len(values))
-        if len(values) > 1 and abs(np.mean(values)) > band(values):
-            apart.append(f"{int(calls):,} ({'ahead' if np.mean(values) > 0 else 'behind'})")
-    return f"Over the {n_corpora} corpora the band leaves out 0 at {', '.join(apart) or 'none'}."
+def _apart_over_corpora(cells: Cells, rival: str, calls: str) -> bool:
+    """Whether the band leaves out 0 where all classes of a corpus count as one case."""
+    of_corpus: dict[str, list[float]] = {}
+    mine, theirs = cells.get((REFERENCE, calls), {}), cells.get((rival, calls), {})
+    for name in mine.keys() & theirs.keys():
+        corpus = yardsticks_caveats.corpus(name.split(" ")[0])
+        of_corpus.setdefault(corpus, []).append(mine[name] - theirs[name])
+    values = [float(np.mean(of)) for of in of_corpus.values()]
+    return len(values) > 1 and bool(abs(np.mean(values)) > band(values))
 
 
 def _there(rows: Sequence[Row], tasks: Sequence[str]) -> Iterable[str]:
     """Which contenders and seeds there are, and which are missing."""
-    heads, lines, lacking = yardsticks_caveats.seeds_there(rows, [*CONTENDERS], tasks)
-    yield f"What there is, of {len(CONTENDERS)} methods and {yardsticks_caveats.SEEDS} seeds. {lacking}".rstrip()
-    yield _markdown(heads, lines)
+    run = [task for task in tasks if any(row["task"] == task for row in rows)]
+    _, _, lacking = yardsticks_caveats.seeds_there(rows, [*CONTENDERS], tasks)
+    heads, lines, _ = yardsticks_caveats.seeds_there(rows, [*CONTENDERS], run)
+    fewer = [line for line in lines if set(line[1:]) != {str(yardsticks_caveats.SEEDS)}]
+    whole = f"{len(lines) - len(fewer)} of {len(lines)} methods have all {yardsticks_caveats.SEEDS} seeds."
+    yield f"{whole} {lacking}{' The others:' if fewer else ''}"
+    if fewer:
+        yield _markdown(heads, fewer)
 
 
 KINDS_OF_SHORTCUTS = ("rare (0.6%)", "less rare (2%)", "frequent (5%)", "unreliable (3%, 80%)", "two together (2%)")
@@ -332,8 +408,8 @@ def _planted(rows: Sequence[Row]) -> Iterable[str]:
     yield "Share found among the first 20:"
     shares = figures(rows, "planted")
     yield _by_calls(shares, 2)
-    yield from filter(None, (_versus(shares, rival) for rival in COMPARED))
-    yield RANKS
+    yield from filter(None, [_versus(shares)])
+    yield yardsticks_prose.RANKS
     ranked = [{**row, "rank": str(np.mean([rank for kind in of for rank in kind]))} for row, of in zip(rows, places)]
     yield _by_calls(figures(ranked, "rank"), 1, best_of=min)
     calls = sorted({row["calls"] for row in rows}, key=int)
@@ -365,6 +441,8 @@ def _planted_ranks(rows: Sequence[Row]) -> list[list[list[int]]]:
 
 def _known(rows: Sequence[Row]) -> Iterable[str]:
     names = [*dict.fromkeys(row["task"] for row in rows)]
+    yield yardsticks_prose.LEAST
+    yield _markdown(["", *names], [*_least(rows, names)])
     for calls in sorted({row["calls"] for row in rows if row["calls"].isdigit()}, key=int):
         here = [row for row in rows if row["calls"] == calls]
         methods = sorted({row["method"] for row in here}, key=_place)
@@ -373,8 +451,25 @@ def _known(rows: Sequence[Row]) -> Iterable[str]:
             values = [float(row["known"]) for row in here if (row["method"], row["task"]) == (method, name)]
             return f"{np.mean(values):.2f}" if values else ""
 
-        yield f"At {int(calls):,} calls ({_n_seeds(here)}):"
+        yield f"At {int(calls):,} calls; {_n_seeds(here)}:"
         yield _markdown(["", *names], [[method, *(cell(method, name) for name in names)] for method in methods])
+
+
+def _least(rows: Sequence[Row], names: Sequence[str]) -> Iterable[list[str]]:
+    """For each method and rule the least number of calls from which on every seed has all of the answer."""
+    all_calls = sorted({int(row["calls"]) for row in rows if row["calls"].isdigit()})
+    worst: dict[tuple[str, str, int], float] = {}
+    for row in rows:
+        if row["calls"].isdigit():
+            key = (row["method"], row["task"], int(row["calls"]))
+            worst[key] = min(worst.get(key, 1.0), float(row["known"]))
+    for method in sorted({method for method, _, _ in worst}, key=_place):
+        told = []
+        for name in names:
+            short = [n for n in all_calls if worst.get((method, name, n), 1.0) < 1]
+            later = [n for n in all_calls if n > max(short, default=0)]
+            told.append(f"{later[0]:,}" if later else "–")
+        yield [method, *told]
 
 
 def _roar(rows: Sequence[Row], lists: Sequence[Row]) -> str:
@@ -393,15 +488,15 @@ def _roar(rows: Sequence[Row], lists: Sequence[Row]) -> str:
     lines = [[method, *_three(of), *_three([float(np.mean(of))])] for method, of in by_method.items()]
     n_words = {method: np.mean([int(row["words"]) for row in rows if row["method"] == method]) for method in methods}
     fewest = ", ".join(f"`{method}` {n:.0f}" for method, n in n_words.items() if n < 35)
-    told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}."
-    told += yardsticks_caveats.retrained(rows, lists) + _former([{**row, "commit": row["lists"]} for row in rows])
-    told += yardsticks_caveats.one_corpus(rows)
+    made = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}."
+    made += yardsticks_caveats.retrained(rows, lists) + _former([{**row, "commit": row["lists"]} for row in rows])
+    told = [made, yardsticks_caveats.one_corpus(rows).strip()]
     for rival in (RIVAL, LOOP):
         apart = [ours - theirs for ours, theirs in zip(by_method[REFERENCE], by_method.get(rival, ()))]
         versus = f"{np.mean(apart):+.3f} ± {band(apart):.3f} (p {p_value(apart):.2g})" if apart else ""
-        told += f" `{REFERENCE}` minus `{rival}`, over tasks: {versus}." if apart else ""
-    told += f" Words taken out: about 40; {fewest}, as both classes have the same ones." if fewest else ""
-    return told + "\n\n" + _markdown(["accuracy lost", *names, "mean"], lines)
+        told.append(f"`{REFERENCE}` minus `{rival}`, over tasks: {versus}." if apart else "")
+    told.append(f"Words taken out: about 40; {fewest}, as both classes have the same ones." if fewest else "")
+    return _bullets(told) + "\n\n" + _markdown(["accuracy lost", *names, "mean"], lines)
 
 
 def _three(values: Sequence[float]) -> list[str]:
@@ -428,7 +523,7 @@ def _planting(rows: Sequence[Row]) -> Iterable[str]:
     told = f"{_n_seeds(rows)}; commit {', '.join(sorted({row['commit'] for row in rows}))}.{_former(rows)}"
     yield told + yardsticks_caveats.one_corpus(rows)
     yield _markdown(heads, [line(name, chosen) for name, chosen in sets.items()])
-    yield f"{_missed(sets)} {yardsticks_caveats.below(rows)}"
+    yield _bullets([_missed(sets), yardsticks_caveats.below(rows)])
 
 
 def _missed(sets: Mapping[str, Sequence[Row]]) -> str:
@@ -461,7 +556,7 @@ def _peers(rows: Sequence[Row]) -> str:
         texts = np.mean([float(row["texts_per_document"]) for row in mine])
         documents = sorted({int(row["documents"]) for row in mine})
         lines.append([contender, " and ".join(map(str, documents)), f"{texts:,.0f}", f"{best:.2f}"])
-    return PEERS + "\n\n" + _markdown(["", "documents", "calls a document", "share"], lines)
+    return yardsticks_prose.PEERS + "\n\n" + _markdown(["", "documents", "calls a document", "share"], lines)
 
 
 def _facts(rows: Sequence[Row]) -> str:
@@ -475,11 +570,19 @@ def _facts(rows: Sequence[Row]) -> str:
     )
 
 
+def _bullets(told: Iterable[str]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in told if sentence)
+
+
 def _former(rows: Sequence[Row]) -> str:
-    """A sentence where the lists of the reference within a number of calls, or all its rows, are of the former rule."""
+    """A sentence where the lists of the reference within a number of calls, or all its rows, are of an older race."""
     mine = [row for row in rows if row.get("method", REFERENCE) in (REFERENCE, f"{REFERENCE}, all calls")]
-    commits = sorted({row["commit"] for row in mine if written.is_former(row["commit"])})
-    return f" `{REFERENCE}`: commit {', '.join(commits)}, {written.OF_FORMER_RULE}." if commits else ""
+    ages = {written.OF_FORMER_RULE: written.is_former, written.OF_FORMER_PRIOR: written.has_former_prior}
+    told = ""
+    for age, is_of in ages.items():
+        commits = sorted({row["commit"] for row in mine if is_of(row["commit"])})
+        told += f" `{REFERENCE}`: commit {', '.join(commits)}, {age}." if commits else ""
+    return told
 
 
 def _accuracy(folder: Path, model: str) -> str:
@@ -489,7 +592,7 @@ def _accuracy(folder: Path, model: str) -> str:
     if not of_model:
         return ""
     told = ", ".join(f"{task} {max(accuracies):.3f}" for task, accuracies in of_model.items())
-    return f" Their validation accuracy in the epoch that was chosen by it: {told}."
+    return f"Validation accuracy of the classifiers, in the epoch that was chosen by it: {told}."
 
 
 def _settled(rows: Sequence[Row]) -> str:
@@ -499,7 +602,7 @@ def _settled(rows: Sequence[Row]) -> str:
     if not asked:
         return ""
     told = f"{min(asked):,} to {max(asked):,}, {np.median(asked):,.0f} in the median"
-    return f" Of {most:,} calls `{REFERENCE}` takes {told}: it ends when it holds its lists for settled."
+    return f"Of {most:,} calls `{REFERENCE}` takes {told}: it ends when it holds its lists for settled."
 
 
 def _n_seeds(rows: Sequence[Row]) -> str:
@@ -516,80 +619,14 @@ def _n_seeds(rows: Sequence[Row]) -> str:
 
 def _made(by_model: Mapping[str, Sequence[Row]]) -> str:
     told = ", ".join(f"`docs/data/yardsticks_{name}.csv`" for name, rows in by_model.items() if rows)
-    told += ", `docs/data/yardsticks_roar.csv`, `docs/data/planting.csv`"
-    told += ". `make yardsticks DATA=FOLDER` makes those that are missing, and this page."
-    return f"Rows: {told} {written.FORMER_PRIORS} {written.FORMER_BLOCKS}: {written.NO_TEST}."
+    told += (
+        ", `docs/data/yardsticks_roar.csv`, `docs/data/planting.csv`. `make yardsticks DATA=FOLDER` makes those that"
+    )
+    told += " are missing, and this page. Each section names the commits of its rows."
+    return f"Rows: {told}"
 
 
-def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rule = ["---"] + ["---:"] * (len(heads) - 1)
+def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]], n_words: int = 1) -> str:
+    """A table whose first columns are words, and the others numbers, which stand to the right."""
+    rule = ["---"] * n_words + ["---:"] * (len(heads) - n_words)
     return "\n".join("| " + " | ".join(line) + " |" for line in (heads, rule, *lines))
-
-
-HEAD = """\
-# Yardsticks: whose words are best at equal model calls?
-
-Every method makes a list of 20 words for each class of a model within a number of model calls, the predictions of
-documents included; a meter holds it to that. The list is then measured in several ways (`anchorscope/evaluation/`):
-words deleted or replaced in the documents that were explained, deleted in documents that were not, put into documents
-of other classes, compared over seeds; and by words that were planted, and rules whose answer is known. A list that
-ends early is scored as it is.
-
-Deletion comes last: its oracle leaves out one word at a time, which is what occlusion does, so it favours occlusion
-and `fast`. *Documents that were not explained* is deletion too, and the oracle of *replacement* also takes one word
-at a time, so they are its kin; insertion, planted words and retraining are not: {best}. *Stability* is no quality by
-itself: `frequency` has most of it. *Methods* (`benchmarks/contenders.py`): `occlusion` leaves each term of random
-documents out once, and is the simplest rival; LIME (25 samples a document) and SHAP (50) are summed with their sign,
-as are the values of `shapiq`; `surrogate` is a regression of the predictions alone, and `surrogate, then tests` a
-plain loop over its 60 best words of each label; `gradient` (encoders only) is gradient x input, a document a call,
-its way back not counted; `paper` and `paper-optimised` are the paper's rule with the perturbator `corpus`, whose
-words also replace words in *replacement*: all masks are filled in one pass, `paper` has the one-step bound of the
-paper's code, and both get the surest documents, as many as two fifths of the calls predict; a label without a test
-has no list, but in the table of the small encoder, which is older, such lists are filled up with words that no test
-met. `banzhaf` and `fast` are presets. `fast` ends when it holds its lists for settled, `fast, all calls` does not,
-and `fast, no surrogate` learns nothing from the predictions. `banzhaf` and `paper-optimised` may name no stop words
-and no words of fewer than 5 occurrences, which the oracles and the others may: a part of their distance is that, and
-rows of `banzhaf, every word` would say how large a part.{unmade} All yardsticks of this study measure in plain words
-(`--terms plain`). `fast` and `surrogate` look for signs, too: a sign that they list takes one of 20 places, and
-nothing is removed for it (insertion does put it in). How many such words were listed stands above the tables.
-`evaluate --yardsticks` measures what the run itself calls a term.
-
-**Bold** is the best of a column. An arrow: above (↑) or below (↓) `fast` at 5%, paired by class, after Holm's
-correction over the table; the p of a line below it is corrected over the numbers of calls. The two classes of a task
-share one model, so there are half as many independent cases as classes; and `demo` and `rotten-tomatoes` are two
-splits of the same film reviews, so there are four corpora, not five. A line below a table ends with what is left
-where all classes of a corpus count as one case: at which numbers of calls the 95% band over corpora, each by itself
-and not corrected, leaves out 0."""
-
-PLANTED = """\
-Six made-up words for each class are planted in the texts that a linear classifier learns from, and in the documents
-(`evaluation/shortcuts.py`): rare, less rare and frequent ones, one that is right in 80% of its texts only, and two that
-always come together."""
-
-RANKS = """\
-Mean rank of a planted word; one that is not among the first 20 counts as the 21st. Less is better (six words in the
-first six places would have 3.5), so an arrow down is better than `fast`:"""
-
-KNOWN = """\
-The share of the answer among the first words of a list (`evaluation/known_answers.py`). In *redundant* either of two
-words would do and both are always there: leaving out one at a time sees nothing, and `fast` has some of them
-where it has few calls, on the surrogate's word, and none later. A blank was not run."""
-
-KNOWN_HERE = """\
-LIME, SHAP and shapiq are run by their own libraries on random documents and summed, without a race: their calls are \
-not those of `--score lime`, `shap` and `shapiq` in [method.md](method.md)."""
-
-ROAR = """\
-The words of both classes' lists (made with 4,000 calls) are taken out of all texts, and a linear classifier learns
-and is tested without them: the accuracy that is lost, in the mean over seeds. More is better."""
-
-PLANTING = """\
-Ten neutral words of a collection are made to shift a class by 0.3 to 3 logits, `fast` runs on the model so changed,
-and what it finds is compared with the truth (`python -m benchmarks.planting`). *Due* are words whose true score is one
-of the 20 best, among the true scores of the planted words and the scores that the run gives the others. The
-intervals are of 90%, and at least 85% were to hold the truth."""
-
-PEERS = """\
-They ask the model so often about one document that with these numbers of calls they would see few documents, so
-they are not in the tables above. From the rows of [performance](performance.md): deletion, the best of their
-aggregations, as a share of the oracle of the same few documents."""

@@ -43,6 +43,7 @@ from benchmarks import (
     yardsticks,
     yardsticks_caveats,
     yardsticks_page,
+    yardsticks_summary,
 )
 from benchmarks.peer_folder import Judged, Meter, read_task, write_task
 
@@ -220,15 +221,36 @@ def test_the_page_of_the_yardsticks_is_the_one_that_its_rows_make(tmp_path: Path
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == yardsticks_page.PAGE.read_text(encoding="utf-8")
 
 
+def test_the_least_number_of_calls_is_one_from_which_on_no_seed_lacks_a_word() -> None:
+    """``a`` has all with 500, and not with 900 in the second seed; ``b`` has all from 900 on, ``c`` never."""
+    found = {"a": {500: (1, 1), 900: (1, 0.5), 2000: (1, 1)}, "b": {500: (0, 1), 900: (1, 1), 2000: (1, 1)}}
+    found["c"] = {2000: (0.9, 1)}
+    rows = [
+        {"method": "fast", "task": task, "calls": str(calls), "known": str(share)}
+        for task, of in found.items()
+        for calls, shares in of.items()
+        for share in shares
+    ]
+    assert [*yardsticks_page._least(rows, ["a", "b", "c"])] == [["fast", "2,000", "900", "–"]]
+
+
+@pytest.mark.parametrize("name", ["limits", "method"])
+def test_bands_that_other_pages_quote_stand_in_the_page_of_the_yardsticks(name: str) -> None:
+    quoted = re.findall(r"\.(\d{3}) ± \.(\d{3})", (written.DATA.parent / f"{name}.md").read_text(encoding="utf-8"))
+    page = yardsticks_page.PAGE.read_text(encoding="utf-8")
+    assert [pair for pair in quoted if "0.{} ± 0.{}".format(*pair) not in page] == []
+    assert quoted or name == "method"
+
+
 def test_what_plain_words_cannot_measure_is_counted() -> None:
     rows = [
         {"method": "fast", "terms": "great ! 3.5"},
         {"method": "lime", "terms": "great"},
         {"method": "p", "terms": ""},
     ]
-    told = yardsticks_caveats.unmeasured(rows)
+    told = " ".join(yardsticks_caveats.unmeasured(rows))
     assert "`fast` 2 of 3." in told and "lime" not in told and "`p` 1 of 1." in told
-    assert yardsticks_caveats.unmeasured(rows[1:2]) == ""
+    assert yardsticks_caveats.unmeasured(rows[1:2]) == []
 
 
 def test_contenders_and_seeds_that_are_missing_are_named() -> None:
@@ -297,6 +319,8 @@ def test_the_commits_of_the_former_rule_are_those_before_the_new_one() -> None:
     rows = [row for name in names for row in yardsticks_page.read(written.DATA / f"yardsticks_{name}.csv")]
     commits = {row["commit"] for row in rows if row["method"].startswith("fast")}
     commits |= {row["commit"] for row in yardsticks_page.read(written.DATA / "planting.csv")}
+    stated = json.loads((written.DATA / "calibration.json").read_text(encoding="utf-8"))
+    commits |= {row["commit"] for row in stated["rows"] + stated["nulls"] if row.get("variant") != "banzhaf"}
     commits.add(json.loads((written.DATA / "known_answers.json").read_text(encoding="utf-8"))["commit"])
 
     def git(*asked: str) -> int:
@@ -307,6 +331,38 @@ def test_the_commits_of_the_former_rule_are_those_before_the_new_one() -> None:
     for commit in commits:
         before = git("merge-base", "--is-ancestor", commit, f"{written.NEW_RULE}~1") == 0
         assert written.is_former(commit) == before, commit
+        of_old_prior = not before and git("merge-base", "--is-ancestor", commit, f"{written.WITH_OUTLIERS}~1") == 0
+        assert written.has_former_prior(commit) == of_old_prior, commit
+
+
+def test_the_first_screen_has_the_reference_beside_the_best_of_the_others() -> None:
+    """Of three others one is a variant of the reference, and is no rival; one lacks classes, and is not compared."""
+    cells = yardsticks_page.figures(
+        yardstick_rows({"fast": 0.8, "lime": 0.9, "shap": 0.7, "fast, all": 0.99}), "replacement"
+    )
+    cells["half", "500"] = {"task 0 yes": 1.0}
+    table = yardsticks_summary.Compared("linear", "replacement", cells, {("lime", "500"): "↑"}, 2)
+    assert [*yardsticks_summary.lines([table], "fast", ["fast, all"])] == [
+        ["linear", "replacement", "0.81; lime **0.91**↑"]
+    ]
+    assert yardsticks_summary.behind([table], "fast", ["fast, all"]) == "replacement 1 of 1"
+    assert [*yardsticks_summary.counted([table], "fast", ["lime", "shap"])] == [
+        ["`lime`", "0 of 1 (1↑)"],
+        ["`shap`", "1 of 1"],
+    ]
+
+
+def test_a_difference_is_starred_by_classes_and_daggered_by_corpora() -> None:
+    """Ahead by .1 in both classes of two corpora, or a little more: told apart by classes, and by corpora."""
+    classes = [f"{task} {label}" for task in ("corona", "amazon") for label in ("no", "yes")]
+    cells = {
+        ("fast", "500"): dict(zip(classes, [0.61, 0.60, 0.60, 0.61])),
+        ("lime", "500"): dict.fromkeys(classes, 0.5),
+        ("shap", "500"): dict(zip(classes, [0.5, 0.7, 0.5, 0.7])),
+    }
+    assert yardsticks_page._against(cells, "lime", ["500"]) == ["+0.105 ± 0.009, 4/4 *†"]
+    (told,) = yardsticks_page._against(cells, "shap", ["500"])
+    assert "*" not in told and "2/4" in told
 
 
 def test_a_classifier_that_never_sees_the_words_is_less_accurate() -> None:

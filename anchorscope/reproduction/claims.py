@@ -55,7 +55,7 @@ def _judged(claim: Claim, summary: Summary) -> rules.Answer:
         return f"in none of {len(there)} boxes do the lists hold k words that were anchors", rules.TOO_SMALL
     measured, verdict = claim.test(summary)
     n_left_out = len(there) - len(fit)
-    beside = f" ({n_left_out} of {len(there)} boxes without k words that were anchors left out)" if n_left_out else ""
+    beside = f"; left out: {n_left_out} of {len(there)} boxes, without k words that were anchors" if n_left_out else ""
     return measured + beside, verdict
 
 

@@ -105,7 +105,7 @@ def steepest(summary: Summary) -> Answer:
         (box, all(_no_less(_aopc(summary, box, "pr", 4), _aopc(summary, box, n, 4)) for n in ("sq", "h", "av", "av5")))
         for box in summary.boxes_with("unoptimised")
     ]
-    return _answer_by_count(outcomes, "AOPC^5 of G_pr is the highest of all aggregations, or within 5% of it,")
+    return _answer_by_count(outcomes, "AOPC^5 of G_pr is the highest, or within 5% of it,")
 
 
 def above_baselines(summary: Summary) -> Answer:
@@ -155,8 +155,8 @@ def one_class(summary: Summary) -> Answer:
     anchors = np.mean([f[2] for f in found])
     low = min(found, key=lambda f: f[1])
     measured = (
-        f"{words:.0%} of the words that are anchors at all are so in one class only (least: {low[0]}, {low[1]:.0%}); "
-        f"they hold {anchors:.0%} of all anchors"
+        f"{words:.0%} of the words that are anchors at all, with {anchors:.0%} of all anchors; "
+        f"least of the words: {low[1]:.0%}, {low[0]}"
     )
     return measured, HOLDS if min(f[1] for f in found) > 0.5 else IN_PART if words > 0.5 else FAILS
 
@@ -171,11 +171,11 @@ def orders(summary: Summary) -> Answer:
         for setting in grid.ORDERS
     }
     ratios = {setting: _of_sums(areas[setting], areas["stop-rare"]) for setting in grid.ORDERS[1:]}
-    told = ", ".join(f"{setting.removeprefix('order-')} {ratio:.2f}" for setting, ratio in ratios.items())
+    told = ", ".join(f"{setting.removeprefix('order-')} {ratio:.2f} times" for setting, ratio in ratios.items())
     low = min(ratios.values())
     return (
-        f"mean AOPC^20 over the run, summed over the boxes, relative to descending confidence: {told} (the final lists "
-        "are the same)",
+        f"mean AOPC^20 over the run {told} that of descending confidence; summed over the boxes; the final lists "
+        "are the same",
         HOLDS if low >= 0.9 else IN_PART if low >= 0.75 else FAILS,
     )
 
@@ -250,7 +250,7 @@ def each_accelerates(summary: Summary) -> Answer:
     if not n:
         return "no run for it", UNTESTABLE
     verdict = HOLDS if faster == n else IN_PART if 2 * faster >= n else FAILS
-    return f"time over stop-rare's {', '.join(told)}, {faster} of {n} cases; {', '.join(beside)}", verdict
+    return f"faster in {faster} of {n} cases; time over stop-rare's {', '.join(told)}; {', '.join(beside)}", verdict
 
 
 def _proposing(summary: Summary) -> Summary:
@@ -281,7 +281,8 @@ def tau_tilde(summary: Summary) -> Answer:
     lowest = min(range(len(boxes)), key=lambda place: apart[place])
     spread = f", sd {np.std(apart, ddof=1):.4f}" if len(apart) > 1 else ""
     beside = f"tau-tilde minus {rival} {difference:+.4f}{spread}, {apart[lowest]:+.4f} in {_name(boxes[lowest])}"
-    return f"mean AOPC^20 {told} in {len(boxes)} boxes; {beside}", verdict
+    brief = f"mean AOPC^20 {means['tau-tilde']:.4f}, with {rival} {means[rival]:.4f}"
+    return f"{brief}; {told} in {len(boxes)} boxes; {beside}", verdict
 
 
 def masking(summary: Summary) -> Answer:
@@ -303,8 +304,8 @@ def filter_saves(summary: Summary) -> Answer:
     inside = [0.25 <= share <= 0.45 for share in saved]
     verdict = HOLDS if all(inside) else IN_PART if 0.25 <= np.mean(saved) <= 0.45 or any(inside) else FAILS
     samples = 1 - np.mean(_ratios(summary, "filter", "stop-rare", "samples"))
-    measured = f"saves {np.mean(saved):.0%} of the time on average ({min(saved):.0%} to {max(saved):.0%})"
-    return f"{measured}, and {samples:.0%} of the samples", verdict
+    measured = f"saves {np.mean(saved):.0%} of the time, {samples:.0%} of the samples"
+    return f"{measured}; of the time {min(saved):.0%} to {max(saved):.0%}", verdict
 
 
 SHARING = (*grid.OPTIMISATIONS, *grid.DELTAS[1:5])
@@ -336,10 +337,7 @@ def shared(summary: Summary) -> Answer:
     around = sum(0.7 <= share <= 0.9 for share in means.values())
     verdict = HOLDS if around == len(means) else IN_PART if 2 * around >= len(means) else FAILS
     spread = f"from {means[least]:.2f} ({least}) to {means[most]:.2f} ({most})"
-    return (
-        f"mean shares {spread}, between 0.7 and 0.9 in {around} of {len(means)} settings: {told}{beside}",
-        verdict,
-    )
+    return f"mean shares {spread}, between 0.7 and 0.9 in {around} of {len(means)} settings; {told}{beside}", verdict
 
 
 def less_on_corona(summary: Summary) -> Answer:
@@ -357,14 +355,15 @@ def less_on_corona(summary: Summary) -> Answer:
     lower = HOLDS if difference < 0 else FAILS
     verdict = lower if _apart(difference, others) else NOT_TOLD
     as_low = sum(share <= np.mean(mine) for share in others)
-    spread = f", sd {np.std(others, ddof=1):.3f}" if len(others) > 1 else ""
-    told = f"corona negative {np.mean(mine):.3f}, the {len(others)} other boxes {np.mean(others):.3f}{spread}"
-    return f"{told}, {as_low} of them as low or lower", verdict
+    spread = f"sd {np.std(others, ddof=1):.3f}, " if len(others) > 1 else ""
+    told = f"corona negative {np.mean(mine):.3f}, the {len(others)} other boxes {np.mean(others):.3f}"
+    return f"{told}; {spread}{as_low} of them as low or lower", verdict
 
 
 def linear_in_length(summary: Summary) -> Answer:
     """Seconds a document, by the bound on its length, and by how long documents within it are."""
     told = []
+    growth = []
     by_bound = []
     by_length = []
     for task, model in summary.pairs_with(*grid.LENGTHS):
@@ -375,6 +374,7 @@ def linear_in_length(summary: Summary) -> Answer:
         seconds = {b: float(np.mean([run["seconds"] / run["n_documents"] for run in some])) for b, some in runs.items()}
         shown = ", ".join(f"{bound}: {seconds[bound]:.4f} s for {characters[bound]:.0f} characters" for bound in runs)
         told.append(f"{task} ({model}) {shown}")
+        growth.append((seconds[400] / seconds[100], characters[400] / characters[100]))
         by_bound.append(_alike([seconds[bound] / bound for bound in runs]))
         by_length.append(_alike([seconds[bound] / characters[bound] for bound in runs]))
     if not told:
@@ -382,8 +382,12 @@ def linear_in_length(summary: Summary) -> Answer:
     verdict = HOLDS if all(by_bound) else IN_PART if any(by_bound) or all(by_length) else FAILS
     beside = ""
     if verdict == IN_PART and not any(by_bound):
-        beside = " (time follows the documents' length, and with the bound grows more slowly than linearly)"
-    return f"mean time and length of a document by the bound: {', '.join(told)}{beside}", verdict
+        beside = "; time follows the documents' length, and with the bound grows more slowly than linearly"
+    time, length = np.mean(growth, axis=0)
+    brief = (
+        f"from a bound of 100 to one of 400 time grows {time:.1f} times, and the documents' length {length:.1f} times"
+    )
+    return f"{brief}; mean time and length of a document by the bound: {', '.join(told)}{beside}", verdict
 
 
 def _alike(rates: Sequence[float]) -> bool:
@@ -404,9 +408,9 @@ def sentences(summary: Summary) -> Answer:
     rest = [f"{_drops(*pair)} ({pair[0]['model']})" for pair in pairs if not pair[0]["in_top_10"]]
     unknown = sum(first["in_top_10"] is None for first, _ in pairs)
     measured = (
-        f"drops in points over the paper's {len(pairs)} pairs: mean {np.mean(firsts):.0%} against "
-        f"{np.mean(others):.0%}, a substitute at most {max(others):.0%} ({len(top)} of the {len(pairs)} pairs have a "
-        f"word of our top ten{': ' * bool(top)}{', '.join(top)})"
+        f"over the paper's {len(pairs)} pairs {np.mean(firsts):.0%} on average, substitutes {np.mean(others):.0%}, at "
+        f"most {max(others):.0%}; {len(top)} of the {len(pairs)} pairs have a word of our top "
+        f"ten{': ' * bool(top)}{', '.join(top)}"
     )
     beside = f"; the others: {', '.join(rest)}" if rest else ""
     beside += f"; of {unknown} pairs no top ten is known, as the settings were not run" if unknown else ""
@@ -433,7 +437,7 @@ def times_faster(summary: Summary) -> Answer:
     verdict = HOLDS if most >= 30 else IN_PART if most >= 10 else FAILS
     samples = 1 / np.mean(_ratios(summary, "optimised", "unoptimised", "samples"))
     measured = ", ".join(f"{name} {ratio:.1f}x" for name, ratio in told.items())
-    return f"{measured}; samples {samples:.1f}x fewer on average", verdict
+    return f"{min(told.values()):.1f}x to {most:.1f}x; {measured}; samples {samples:.1f}x fewer on average", verdict
 
 
 def seconds(summary: Summary) -> Answer:
@@ -446,7 +450,7 @@ def seconds(summary: Summary) -> Answer:
         so.append((box, when is not None and when <= whole / 10))
         if when is not None:
             told.append(when / whole)
-    measured, verdict = _answer_by_count(so, "optimised, 80% of the unoptimised AOPC^20 within a tenth of its time")
+    measured, verdict = _answer_by_count(so, "80% of the unoptimised AOPC^20 within a tenth of its time")
     if so:
         some = f", where it is, after {np.median(told):.3f} of that time (median)" if told else ""
         measured += f"; reached at all in {len(told)}{some}"
