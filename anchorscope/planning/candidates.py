@@ -177,14 +177,15 @@ def find_candidates(
     counts = np.bincount(found.term, minlength=len(vocabulary.terms))
     is_candidate = counts >= settings.min_occurrences
     _leave_out_long(vocabulary.terms, is_candidate)
-    chosen = sorted(word for word, number in vocabulary.terms.items() if is_candidate[number])
+    # Terms were numbered as they were met; from here on they are numbered in their own order.
+    by_number = list(vocabulary.terms)
+    first_numbers = np.array(sorted(np.flatnonzero(is_candidate).tolist(), key=by_number.__getitem__), np.intp)
+    chosen = [by_number[number] for number in first_numbers.tolist()]
     if not chosen:
         advice = "lower --min-occurrences or give more documents" if len(counts) else f"--terms is {kinds}"
         raise DocumentsError(
             f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; {advice}."
         )
-    # Terms were numbered as they were met; from here on they are numbered in their own order.
-    first_numbers = np.array([vocabulary.terms[word] for word in chosen], np.intp)
     final_numbers = np.zeros(len(counts), np.int32)
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
     kept = is_candidate[found.term]
@@ -195,7 +196,7 @@ def find_candidates(
     never = LeftOut.of("stop_words", vocabulary.never_counted())
     return Candidates(
         terms=tuple(chosen),
-        written=vocabulary.written(chosen),
+        written=vocabulary.written(first_numbers),
         occurrence_document=grouped.document,
         occurrence_term=grouped.term,
         first_position=np.concatenate([[0], np.cumsum(grouped.n_positions)]),
