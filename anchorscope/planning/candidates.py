@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nsmallest
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,8 @@ from anchorscope.text.segmenters import NEEDED_SHARE, languages, needed_segmente
 from anchorscope.text.words import stop_words
 from anchorscope.types import Document, SharingBackend
 
-SORTED_AT_ONCE = 4096
-"""Documents whose tokens are sorted together."""
+GROUPED_AT_ONCE = 4096
+"""Documents whose tokens are sorted and grouped together."""
 
 MOST_NAMED = 8
 """Terms that are named of those that a filter leaves out."""
@@ -177,14 +176,15 @@ def find_candidates(
     counts = np.bincount(found.term, minlength=len(vocabulary.terms))
     is_candidate = counts >= settings.min_occurrences
     _leave_out_long(vocabulary.terms, is_candidate)
-    chosen = sorted(word for word, number in vocabulary.terms.items() if is_candidate[number])
+    # Terms were numbered as they were met; from here on they are numbered in their own order.
+    by_number = list(vocabulary.terms)
+    first_numbers = np.array(sorted(np.flatnonzero(is_candidate).tolist(), key=by_number.__getitem__), np.intp)
+    chosen = [by_number[number] for number in first_numbers.tolist()]
     if not chosen:
         advice = "lower --min-occurrences or give more documents" if len(counts) else f"--terms is {kinds}"
         raise DocumentsError(
             f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; {advice}."
         )
-    # Terms were numbered as they were met; from here on they are numbered in their own order.
-    first_numbers = np.array([vocabulary.terms[word] for word in chosen], np.intp)
     final_numbers = np.zeros(len(counts), np.int32)
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
     kept = is_candidate[found.term]
@@ -195,10 +195,10 @@ def find_candidates(
     never = LeftOut.of("stop_words", vocabulary.never_counted())
     return Candidates(
         terms=tuple(chosen),
-        written=vocabulary.written(chosen),
+        written=vocabulary.written(first_numbers),
         occurrence_document=grouped.document,
         occurrence_term=grouped.term,
-        first_position=grouped.first_position,
+        first_position=np.concatenate([[0], np.cumsum(grouped.n_positions)]),
         positions=grouped.position,
         first_occurrence=np.concatenate([[0], np.cumsum(np.bincount(grouped.document, minlength=len(documents)))]),
         training=training.astype(np.int64),
@@ -266,47 +266,50 @@ class _Tokens:
     first: NDArray[np.int32]
     n_words: NDArray[np.int32]
 
+    def some(self, which: slice | NDArray[np.int64]) -> _Tokens:
+        """Some of the tokens."""
+        return _Tokens(self.document[which], self.term[which], self.first[which], self.n_words[which])
+
+    def by_pair(self) -> tuple[_Tokens, NDArray[np.int64]]:
+        """The tokens in the order of (document, term), those of a pair in their own; and where in that each pair
+        begins."""
+        pair = self.document.astype(np.int64) * (int(self.term.max(initial=0)) + 1) + self.term
+        order = np.argsort(pair, kind="stable")
+        return self.some(order), np.flatnonzero(np.diff(pair[order], prepend=-1))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Grouped:
-    """Occurrences: document and term of each, and where their positions begin in the flat array of all."""
+    """Occurrences: document and term of each, how many positions it has, and those of all."""
 
     document: NDArray[np.int32]
     term: NDArray[np.int32]
-    first_position: NDArray[np.int64]
+    n_positions: NDArray[np.int64]
     position: NDArray[np.int32]
 
 
 def _grouped(tokens: _Tokens, grain: str) -> _Grouped:
     """Tokens as occurrences: each by itself, or those of a term in a document together."""
-    order = np.arange(len(tokens.document))
-    starts = order
+    # Tokens come document by document: some documents at a time, what is worked at stays in the processor's cache.
+    last = int(tokens.document.max(initial=0))
+    edges = np.searchsorted(tokens.document, np.arange(0, last + 1, GROUPED_AT_ONCE, dtype=np.int32)).tolist()
+    ends = [*edges[1:], len(tokens.document)]
+    parts = [_grouped_some(tokens.some(slice(start, end)), grain) for start, end in zip(edges, ends)]
+    return _Grouped(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Grouped.__slots__))
+
+
+def _grouped_some(tokens: _Tokens, grain: str) -> _Grouped:
+    """Those of some documents."""
+    starts = np.arange(len(tokens.document))
     if grain != "token":
-        order, starts = _by_pair(tokens)
-    n_words = tokens.n_words[order]
-    before = np.concatenate([[0], np.cumsum(n_words, dtype=np.int64)])
-    first = order[starts]
+        tokens, starts = tokens.by_pair()
+    words_before = np.concatenate([[0], np.cumsum(tokens.n_words, dtype=np.int64)])
     return _Grouped(
-        tokens.document[first],
-        tokens.term[first],
-        before[np.append(starts, len(order))],
-        ranges(tokens.first[order], n_words).astype(np.int32),
+        tokens.document[starts],
+        tokens.term[starts],
+        np.diff(words_before[np.append(starts, len(tokens.document))]),
+        ranges(tokens.first, tokens.n_words).astype(np.int32),
     )
-
-
-def _by_pair(tokens: _Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The tokens in the order of (document, term), those of a pair in their own; and where in that each pair begins."""
-    n_terms = int(tokens.term.max(initial=0)) + 1
-    order = np.empty(len(tokens.document), np.int64)
-    is_first = np.empty(len(order), np.bool_)
-    # Tokens come document by document: sorted so many documents at a time, they stay in the processor's cache.
-    edges = np.searchsorted(tokens.document, np.arange(0, int(tokens.document.max(initial=0)) + 1, SORTED_AT_ONCE))
-    for start, end in pairwise([*edges.tolist(), len(order)]):
-        pair = tokens.document[start:end].astype(np.int64) * n_terms + tokens.term[start:end]
-        inside = np.argsort(pair, kind="stable")
-        order[start:end] = start + inside
-        is_first[start:end] = np.diff(pair[inside], prepend=-1) != 0
-    return order, np.flatnonzero(is_first)
 
 
 def _seen_words(texts: Sequence[str], seen: NDArray[np.int64]) -> NDArray[np.int64]:

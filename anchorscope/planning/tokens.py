@@ -9,7 +9,7 @@ dictionaries for a handful of them.
 >>> vocabulary = Vocabulary("words", frozenset({"a"}))
 >>> vocabulary.count(["A", "Film", "film", "!"], np.array([1, 1, 2, 4])).tolist(), list(vocabulary.terms)
 ([-1, 0, 0, -1], ['film'])
->>> vocabulary.written(["film"]), vocabulary.never_counted()
+>>> vocabulary.written(np.array([0])), vocabulary.never_counted()
 (('film',), {'a': 1})
 """
 
@@ -130,19 +130,20 @@ class Vocabulary(dict[str, int]):
             self._n = np.concatenate([self._n, np.zeros(2 * len(self) - len(self._n), np.int64)])
         np.add.at(self._n, places, n)
 
-    def written(self, chosen: Sequence[str]) -> tuple[str, ...]:
-        """How some terms are written most often; of equally frequent ways, the first in the alphabet."""
+    def written(self, terms: NDArray[np.intp]) -> tuple[str, ...]:
+        """How some terms, given by their numbers, are written most often; of equally frequent ways, the first in the
+        alphabet."""
         term_of, n = np.array(self._term_of, np.int32), self._n[: len(self)]
         most = np.zeros(len(self.terms), np.int64)
         there = term_of != NO_TERM
         np.maximum.at(most, term_of[there], n[there])
-        best: dict[int, str] = {}
+        best = [""] * len(self.terms)
         words = list(self)
-        for place in np.flatnonzero(there & (n == most[term_of])).tolist():
-            number = self._term_of[place]
+        places = np.flatnonzero(there & (n == most[term_of]))
+        for place, number in zip(places.tolist(), term_of[places].tolist()):
             way = shown(words[place])
-            best[number] = min(best.get(number, way), way)
-        return tuple(best[self.terms[key]] for key in chosen)
+            best[number] = min(best[number] or way, way)
+        return tuple(best[number] for number in terms.tolist())
 
     def never_counted(self) -> dict[str, int]:
         """How often the terms that are never candidates are met."""

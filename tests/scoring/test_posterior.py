@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anchorscope.scoring.posterior import LabelSums, all_totals, draw_totals, pooled_prior, summarise
+from anchorscope.scoring.posterior import LabelSums, all_totals, draw_totals, pooled_prior, quantiles, summarise
 
 
 def test_a_word_as_good_as_the_last_of_the_list_is_a_member() -> None:
@@ -83,3 +83,25 @@ def test_a_word_that_came_out_best_by_luck_is_drawn_back() -> None:
     expected = all_totals(noisy, pooled_prior(noisy)).expected[-1]
     low, high = interval(noisy)
     assert 0 < expected < 0.2 and low < 0.1 and high > 0.2
+
+
+def test_words_that_are_measured_without_noise_are_drawn_as_if_no_word_had_any() -> None:
+    """The last word is measured with noise, or not: the others, and what is expected of them, stay to the last bit."""
+    plain = of_one_word(30, [0.4, 0.5, 0.6])
+    noise = np.where(np.arange(101) == 100, 0.3, 0.0)
+    noisy = replace(plain, noise=noise)
+    prior = pooled_prior(plain)
+    draws, _ = draw_totals(plain, prior, np.random.default_rng(1))
+    beside, _ = draw_totals(noisy, prior, np.random.default_rng(1))
+    assert np.array_equal(draws[:, :100], beside[:, :100])
+    assert np.array_equal(all_totals(plain, prior).expected[:100], all_totals(noisy, prior).expected[:100])
+    assert not np.array_equal(draws[:, 100], beside[:, 100])
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 400])
+def test_quantiles_are_those_of_numpy_to_the_last_digit(n: int) -> None:
+    """At the ends of an interval, in the middle, and beyond the first and the last draw."""
+    draws = np.random.default_rng(n).standard_normal((n, 30))
+    shares = [0.05, 0.95, 0.31, 0.5, 0.0001, 0.9999]
+    expected = np.quantile(draws, shares, axis=0, method="weibull")
+    assert np.array_equal(np.array(quantiles(draws, shares)), expected)
