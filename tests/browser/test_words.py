@@ -51,7 +51,7 @@ def test_the_words_are_those_of_the_result(open_page: Any, report: tuple[str, Re
 
 def test_drivers_are_bold_in_scripts_that_have_one_weight(open_page: Any, report: tuple[str, Result]) -> None:
     """A browser makes bold letters of a font that has none (Hebrew's, here) from a weight of 600 on."""
-    watched = open_page(report[0])
+    watched = open_page(report[0] + "#words?k=200")
     weight = "(selector) => Number(getComputedStyle(document.querySelector(selector)).fontWeight)"
     assert watched.page.evaluate(weight, ".drivers .term") >= 600
     assert watched.page.evaluate(weight, ".panel .rows.below .term") == 400
