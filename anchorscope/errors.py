@@ -36,23 +36,25 @@ class InputError(AnchorscopeError):
 class UnknownNameError(InputError):
     """A name that stands for nothing here."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        """
+    def __init__(self, kind: str, name: str, known: Iterable[str], then: str = "") -> None:
+        """``then`` is what to do next, where a known name is not typed in the place of the other.
+
         >>> print(UnknownNameError("perturbator", "corpsu", ["corpus", "mask-token"]))
         There is no perturbator 'corpsu'; did you mean 'corpus'? Known: corpus, mask-token.
         """
         self.kind = kind
         self.name = name
         self.known = sorted(known)
+        self.then = then
         folded = {known.casefold(): known for known in self.known}
         near = [folded[match] for match in get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
         super().__init__(
-            f"There is no {kind} {clipped(name, LONGEST_LISTED)!r}{hint} Known: {listed(self.known) or 'none'}."
+            f"There is no {kind} {clipped(name, LONGEST_LISTED)!r}{hint} Known: {listed(self.known) or 'none'}{then}."
         )
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, list[str]]]:
-        return type(self), (self.kind, self.name, self.known)
+    def __reduce__(self) -> tuple[type, tuple[str, str, list[str], str]]:
+        return type(self), (self.kind, self.name, self.known, self.then)
 
 
 class DocumentsError(InputError):

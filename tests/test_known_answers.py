@@ -47,6 +47,24 @@ def test_a_model_that_hires_by_he_and_she_is_explained_by_them():
     assert result["reject"].terms[0].term == "she"
 
 
+def test_a_model_that_goes_by_negation_is_explained_by_it_where_few_texts_hold_it():
+    """*fun* takes a text from 0.5 to 0.1, and *not* before it to 0.9: so do six of the 306 texts that are predicted
+    *bad*. Of the others the model knows nothing (0.5 is *bad*, the first of two labels)."""
+
+    def rates(texts):
+        said = [0.9 if "not fun" in text else 0.1 if "fun" in text else 0.5 for text in texts]
+        return np.stack([said, 1 - np.array(said)], axis=1)
+
+    chance = np.random.default_rng(1)
+    words = [*NOUNS, *JOBS, "is", "so", "really"]
+    texts = [" ".join(chance.choice(words, 8)) for _ in range(300)]
+    texts += [f"{text} {said}" for said, n in (("not fun", 6), ("fun", 40)) for text in texts[:n]]
+    for seed in range(2):
+        result = Explainer(rates, labels=["bad", "good"], random_state=seed).explain(texts)
+        assert {term.term for term in result["bad"].terms if term.driver} == {"not", "fun"}
+        assert {term.term for term in result["good"].terms if term.driver} == {"fun"}
+
+
 def test_a_term_is_shown_as_it_is_written_most_often():
     """ "Großartig" twice and "GROSSARTIG" once are one term; iPhone keeps its capitals; scripts stand side by side."""
     texts = ["Großartig, mein iPhone", "Großartig! iPhone", "GROSSARTIG das iphone", "שלום iPhone", "مرحبا iPhone"]

@@ -223,6 +223,15 @@ def test_a_server_that_says_something_else(case: str, serve: Serve) -> None:
     assert "\n" not in str(found.value)
 
 
+def test_a_server_that_leaves_texts_out_is_told_so(serve: Serve) -> None:
+    """One row for two texts: the rows are where they should be, so neither the form nor the path is wrong."""
+    server = serve(respond=saying(200, b'{"rows": [[0.5, 0.5]]}'))
+    options = RemoteOptions(request='{"documents": "{texts}"}', answer="rows")
+    predictor = load_predictor(server.url, labels=["no", "yes"], remote=options)
+    with pytest.raises(ModelError, match=r"answered 1 rows for 2 texts; expected one for each text.*--batch-size 1"):
+        predictor.predict(["great", "bad"])
+
+
 @pytest.mark.parametrize(
     ("labels", "said", "told"),
     [

@@ -30,6 +30,7 @@ from anchorscope.types import Predictor, Spelled
 
 T = TypeVar("T")
 
+PERCENT = 100.0
 TOLERANCE = 1e-3
 """How far from 1 a row may sum: what half precision and printed digits lose, and no more."""
 
@@ -236,6 +237,8 @@ def _fault(row: NDArray[np.float64]) -> str:
         return f"holds a negative number ({row.min():.6g}); are these logits? Put them through a softmax."
     if (row <= 1).all():
         return f"sums to {row.sum():.6g} and not to 1; is it a multi-label model? Ask about one label: --head LABEL."
+    if np.isclose(row.sum(), PERCENT, rtol=0.01):
+        return f"sums to {row.sum():.6g} and not to 1; are these percentages? Divide them by 100."
     return f"sums to {row.sum():.6g} and not to 1; are these logits? Put them through a softmax."
 
 

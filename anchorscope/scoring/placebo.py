@@ -36,6 +36,14 @@ PRIOR: Floats = np.array([0.5, 1.0, 0.3, 0.05])
 """How large each coefficient may be, before anything is tested: a standard deviation. A word more or less that is worth
 0.3 logits, or a character 0.05, is a lot."""
 
+NOTHING = 0.001
+"""An effect of no more is none."""
+
+MOSTLY = 0.9
+FEWEST_FOR_NOTHING = 20
+"""Where so many tests, and such a share of them, find nothing, any word does as good as nothing: in other documents,
+too, be they unlike those of the survey. The few that do something do not count, as elsewhere."""
+
 
 def features(probability: Floats, words: Floats, characters: Floats) -> Floats:
     """What the effect of any word may depend on, (occurrences, 4)."""
@@ -48,10 +56,13 @@ def fit(x: Floats, value: Floats) -> tuple[Floats, Floats]:
     that are far off count little (Huber's weights, found in steps).
 
     What is far from the survey (a word of one sign, one that stands four times in a document) is uncertain, and the
-    covariance says so.
+    covariance says so. Not so where the survey finds next to nothing: most documents of a label by default are alike
+    (P = 0.5, say), and the few others hold the words that the model goes by.
     """
+    found_nothing = len(value) >= FEWEST_FOR_NOTHING and np.mean(np.abs(value) <= NOTHING) >= MOSTLY
+    prior = PRIOR * NOTHING if found_nothing else PRIOR
     mean = np.zeros(N_FEATURES)
-    covariance: Floats = np.diag(PRIOR**2).copy()
+    covariance: Floats = np.diag(prior**2).copy()
     weight = np.ones(len(value))
     # Iteratively reweighted least squares (Huber 1964, Holland and Welsch 1977): a row beyond ``far`` counts far / off.
     for _ in range(HUBER_STEPS if len(value) else 0):
@@ -59,7 +70,7 @@ def fit(x: Floats, value: Floats) -> tuple[Floats, Floats]:
         noise = float(weight @ off**2 / weight.sum()) + FLOOR
         # The posterior of four coefficients, (4, 4): the prior keeps it solvable where all documents are alike.
         weighted = weight[:, None] * x
-        covariance[:] = np.linalg.inv(x.T @ weighted / noise + np.diag(PRIOR**-2.0))
+        covariance[:] = np.linalg.inv(x.T @ weighted / noise + np.diag(prior**-2.0))
         before, mean = mean, covariance @ (weighted.T @ value) / noise
         if np.abs(mean - before).max() < CONVERGED:
             break

@@ -134,7 +134,8 @@ def checked_column(files: Sequence[str | Elsewhere], column: str | None) -> str:
         if known.count(name) > 1:
             raise DocumentsError(f"{file} has {known.count(name)} columns called {name!r}; rename all but one.")
         if name not in known:
-            raise UnknownNameError(f"text column in {file} called", name, known)
+            then = "; say which it is: --text-column NAME"
+            raise UnknownNameError(f"text column in {file} called", name, known, then)
     return name
 
 

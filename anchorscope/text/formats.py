@@ -81,7 +81,8 @@ class Columns:
             if column is None:
                 continue
             if column not in known:
-                raise UnknownNameError(f"{kind} column in {source} called", column, known)
+                then = f"; say which it is: --{kind}-column NAME"
+                raise UnknownNameError(f"{kind} column in {source} called", column, known, then)
             if known.count(column) > 1:
                 raise DocumentsError(
                     f"{source} has {known.count(column)} columns called {column!r}; name them differently, so that "

@@ -47,6 +47,7 @@ class TestAnswers:
             "row for 'second' holds a negative number (-0.25); are these logits?",
         ),
         "logits": ([[2.2, 1.0], [0.5, 0.5]], "row for 'first' sums to 3.2 and not to 1; are these logits? Put them"),
+        "percentages": ([[20, 80], [50, 50]], "row for 'first' sums to 100 and not to 1; are these percentages?"),
         "multi-label": (
             [[0.9, 0.8], [0.5, 0.5]],
             "row for 'first' sums to 1.7 and not to 1; is it a multi-label model?",

@@ -53,3 +53,21 @@ def test_what_is_unlike_the_survey_is_uncertain() -> None:
 
     assert deviation(60, 8.0) > 2 * deviation(60, 2.0)
     assert deviation(400, 8.0) < deviation(60, 8.0)
+
+
+def test_a_survey_that_finds_nothing_says_so_of_documents_unlike_its_own() -> None:
+    """All 30 tests in documents of probability 0.5, none with an effect: a word that moves one of 0.8 by 0.3 is unlike
+    any word; so it is if two tests of a strong word are among them. Where a third of the tests find something, or there
+    are too few of them, what any word does there is open."""
+    words = np.ones(30)
+    x = features(np.full(30, 0.5), words, 4 * words)
+    asked = features(np.array([0.8]), np.ones(1), np.full(1, 4.0))[0]
+
+    def deviation(value: np.ndarray) -> float:
+        _, covariance = fit(x[: len(value)], value)
+        return float(np.sqrt(asked @ covariance @ asked))
+
+    assert deviation(np.zeros(30)) < 0.001
+    assert deviation(np.repeat([0.4, 0.0], [2, 28])) < 0.001
+    assert deviation(np.repeat([0.4, 0.0], [10, 20])) > 0.1
+    assert deviation(np.zeros(10)) > 0.1

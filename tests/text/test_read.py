@@ -261,9 +261,11 @@ def test_no_usable_document(write, content):
 @pytest.mark.parametrize("extension", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_no_such_column_lists_near_misses_and_the_file(write, extension):
     name = write(f"a{extension}", CONTENTS[extension])
-    expected = f"There is no text column in {name} called 'txt'; did you mean 'text'? Known: label, text."
+    expected = f"There is no text column in {name} called 'txt'; did you mean 'text'? Known: label, text"
+    expected += "; say which it is: --text-column NAME."
     assert refused(UnknownNameError, name, text_column="txt") == expected
-    expected = f"There is no label column in {name} called 'lable'; did you mean 'label'? Known: label, text."
+    expected = f"There is no label column in {name} called 'lable'; did you mean 'label'? Known: label, text"
+    expected += "; say which it is: --label-column NAME."
     assert refused(UnknownNameError, name, label_column="lable") == expected
 
 

@@ -31,6 +31,14 @@ MANY = 16
 """Texts a request, where the form takes several and nobody says how many."""
 
 
+class WrongCountError(ValueError):
+    """Rows are where they should be, and are not one a text."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+        super().__init__(f"{n_rows} rows")
+
+
 class Form(Protocol):
     """One way of asking: ``at_once`` texts a request, whose body is JSON, or text where it is a string.
 
@@ -204,6 +212,8 @@ def make_form(options: RemoteOptions, labels: Sequence[str] | None) -> Form:
 
 
 def _one_a_text(rows: Any, texts: Sequence[str]) -> list[Any]:
-    if not isinstance(rows, list) or len(rows) != len(texts):
-        raise ValueError("not a row a text")
+    if not isinstance(rows, list):
+        raise TypeError("not a row a text")
+    if len(rows) != len(texts):
+        raise WrongCountError(len(rows))
     return rows

@@ -22,7 +22,7 @@ from anchorscope.predictors.function import FunctionPredictor
 from anchorscope.predictors.labels import given_names
 from anchorscope.predictors.options import ModelOptions
 from anchorscope.predictors.remote.connection import Answer, Connection, UnreadableAnswer, largest_answer
-from anchorscope.predictors.remote.forms import Form, make_form
+from anchorscope.predictors.remote.forms import Form, WrongCountError, make_form
 from anchorscope.predictors.remote.key import Key
 from anchorscope.predictors.remote.options import RemoteOptions
 from anchorscope.predictors.remote.refusals import (
@@ -144,6 +144,11 @@ class RemoteModel:
             rows = self.form.rows(answer, texts)
         except AnchorscopeError:
             raise
+        except WrongCountError as error:
+            raise ModelError(
+                f"{self.where} answered {error.n_rows} rows for {len(texts)} texts; expected one for each text, in "
+                "their order: with --batch-size 1 each is asked by itself."
+            ) from None
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             raise other_schema(answer, self.form.expected, self.where, key) from None
         self._has_answered = True
