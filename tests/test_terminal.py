@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from anchorscope.asking.budget import Budget
 from anchorscope.local import LocalExplanation, LocalWord
-from anchorscope.report import flat, terminal
+from anchorscope.report import flat, page, terminal
 from anchorscope.report.lists import NOT_TOLD_APART
 from anchorscope.report.local import local_table
 from anchorscope.report.names import explained_names
@@ -494,6 +495,13 @@ def test_markdown_fetches_nothing() -> None:
 @pytest.mark.parametrize("text", ["\n=1+1", "＝1+1", "＋1", "－1", "＠sum"])
 def test_a_formula_in_disguise_is_none(text: str) -> None:
     assert flat.cell(text) == f"'{text}"
+
+
+def test_the_page_knows_the_same_formulas() -> None:
+    """Its CSV is written by a script of its own."""
+    begins = re.search(r"/\^\[(.*)\]/\.test\(value\)", page.asset("dom.js"))
+    assert begins
+    assert {*re.sub(r"\\(.)", r"\1", begins[1])} == {*"".join(flat.FORMULA).translate({9: "t", 13: "r", 10: "n"})}
 
 
 def test_markdown_has_the_line_and_the_list_against() -> None:

@@ -131,7 +131,7 @@ function csv(rows) {
     const text =
       value === null || value === undefined
         ? ""
-        : typeof value === "string" && /^[=+\-@\t\r]/.test(value)
+        : typeof value === "string" && /^[=+\-@\t\r\n＝＋－＠]/.test(value)
           ? `'${value}`
           : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
