@@ -179,12 +179,8 @@ def find_candidates(
     # Terms were numbered as they were met; from here on they are numbered in their own order.
     by_number = list(vocabulary.terms)
     first_numbers = np.array(sorted(np.flatnonzero(is_candidate).tolist(), key=by_number.__getitem__), np.intp)
+    _check_some_are_left(len(first_numbers), len(counts), settings)
     chosen = [by_number[number] for number in first_numbers.tolist()]
-    if not chosen:
-        advice = "lower --min-occurrences or give more documents" if len(counts) else f"--terms is {kinds}"
-        raise DocumentsError(
-            f"No word is left to test: of {len(counts)} words none occurs {settings.min_occurrences} times; {advice}."
-        )
     final_numbers = np.zeros(len(counts), np.int32)
     final_numbers[first_numbers] = np.arange(len(chosen), dtype=np.int32)
     kept = is_candidate[found.term]
@@ -205,6 +201,15 @@ def find_candidates(
         n_cut=int((found.sizes < everything.sizes).sum()),
         n_unseen=len(everything.term) - len(found.term),
         left_out=tuple(one for one in (never, _rare(vocabulary.terms, counts, settings)) if one.n_terms),
+    )
+
+
+def _check_some_are_left(n_candidates: int, n_words: int, settings: Settings) -> None:
+    if n_candidates:
+        return
+    advice = "lower --min-occurrences or give more documents" if n_words else f"--terms is {settings.terms}"
+    raise DocumentsError(
+        f"No word is left to test: of {n_words} words none occurs {settings.min_occurrences} times; {advice}."
     )
 
 
