@@ -10,7 +10,8 @@ models are a classifier of each task, and variants of it: its labels alone, its 
 logits shifted until a class has 5% of the documents, and everything tested. Under the default measuring has no noise;
 the preset banzhaf, whose values are of 24 samples each, is compared with the mean of many more. Null models say the
 same whatever a document means: a coin for each text, a hash, the number of words, the number of characters, a
-constant; the share of runs that name a driver is to be at most 5%.
+constant, a label that three texts in a hundred have by chance, a threshold of length; the share of runs that name a
+driver is to be at most 5%.
 
 An interval without a width is that of a word that was tested wherever it stands: it holds the total for certain, so
 such words are counted by themselves. A word whose total is that of the 20th is a member: where a model tells labels
@@ -273,6 +274,8 @@ NULLS: dict[str, Callable[[str, int], float]] = {
     "words": lambda text, seed: float(sigmoid(np.array((len(text.split()) - 20) / 6))),
     "characters": lambda text, seed: float(sigmoid(np.array((len(text) - 110) / 30))),
     "constant": lambda text, seed: 0.7,
+    "seldom": lambda text, seed: 0.95 if chance(text, seed) > 0.97 else 0.05,
+    "threshold": lambda text, seed: 0.95 if len(text.split()) > 20 else 0.05,
 }
 
 

@@ -31,6 +31,7 @@ from anchorscope.scoring.posterior import (
     pooled_prior,
     summarise,
 )
+from anchorscope.scoring.rates import doubts
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.scoring.tally import VALUE_UNIT, Tally, ranking
 
@@ -91,6 +92,7 @@ class LabelForecast:
         self._is_graded = self._additive.quantity == "values"
         self._sums = sums.of_label(label, self._additive)
         self._held = np.flatnonzero((self._sums.documents > 0) | (self._sums.beyond > 0))
+        self._tests = sums.tests_of_label(label)
         # What the tests alone say on average, with no surrogate and no prior in it.
         self._observed = sums.values[label] / np.maximum(sums.counted[label], 1)
         self._occurrences = tally.occurrences[label]
@@ -163,8 +165,16 @@ class LabelForecast:
         # doubt as often as its drawn mean is no more than that, with a margin.
         wrong = generator.standard_normal((len(means), 1)) * sums.placebo_error
         usual = self._usual(sums) + wrong
-        driver = discoveries((means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0), sums.tested)
-        against = discoveries((means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0), sums.tested)
+        doubt_for = (means <= MARGIN * np.maximum(usual, 0.0)).mean(axis=0)
+        doubt_against = (means >= MARGIN * np.minimum(usual, 0.0)).mean(axis=0)
+        if self._is_graded:
+            # A model that jumps does so whatever is taken out: what is rare must be told from luck, too.
+            doubt_for, doubt_against = (
+                np.maximum(doubt, doubts(tests, words, margin=MARGIN, generator=generator))
+                for doubt, tests in ((doubt_for, self._tests), (doubt_against, self._tests.against()))
+            )
+        driver = discoveries(doubt_for, sums.tested)
+        against = discoveries(doubt_against, sums.tested)
         # What nothing but the surrogate speaks for is not named: the tests themselves must say so.
         driver &= self._observed[words] > np.maximum(MARGIN * sums.placebo, VALUE_UNIT)
         against &= self._observed[words] < np.minimum(MARGIN * sums.placebo, -VALUE_UNIT)

@@ -20,6 +20,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from anchorscope.scoring.rates import NOTHING
+
 Floats = NDArray[np.float64]
 
 N_FEATURES = 4
@@ -35,9 +37,6 @@ CONVERGED = 1e-5
 PRIOR: Floats = np.array([0.5, 1.0, 0.3, 0.05])
 """How large each coefficient may be, before anything is tested: a standard deviation. A word more or less that is worth
 0.3 logits, or a character 0.05, is a lot."""
-
-NOTHING = 0.001
-"""An effect of no more is none."""
 
 MOSTLY = 0.9
 FEWEST_FOR_NOTHING = 20

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from anchorscope.scoring.aggregation import Additive
 from anchorscope.scoring.posterior import NORMALITY, LabelSums
+from anchorscope.scoring.rates import NOTHING, WordTests
 
 REPEAT_UNIT = 1e-9
 """The unit in which variances of second measurements are added up."""
@@ -34,10 +35,11 @@ class RunningSums:
     """Documents that hold a term, those counted, and what they brought; each (labels, terms).
 
     ``expected_of_all`` is what a surrogate expects of all documents of a term together; ``expected`` what it expected
-    of the counted ones, with its squares and its products with their values, from which its slope is read. ``placebo``
-    (2, labels, terms) is what any words like it would do in all its documents together, and by how much that may be
-    wrong. ``repeats`` (labels, 2) sums the variances that second measurements show, and those that were told of the
-    same rows, in units of ``REPEAT_UNIT``: whole numbers, whose sum does not depend on their order.
+    of the counted ones, with its squares and its products with their values, from which its slope is read.
+    ``greatest`` is the greatest value without its sign; ``above`` and ``below`` count those that are not nothing.
+    ``placebo`` (2, labels, terms) is what any words like it would do in all its documents together, and by how much
+    that may be wrong. ``repeats`` (labels, 2) sums the variances that second measurements show, and those that were
+    told of the same rows, in units of ``REPEAT_UNIT``: whole numbers, whose sum does not depend on their order.
     """
 
     documents: NDArray[np.int64]
@@ -46,6 +48,9 @@ class RunningSums:
     counted: NDArray[np.int64]
     values: Floats
     values_squared: Floats
+    greatest: Floats
+    above: Floats
+    below: Floats
     noise: Floats
     expected: Floats
     expected_squared: Floats
@@ -92,6 +97,8 @@ class RunningSums:
             (self.counted, np.ones(len(terms), np.int64)),
             (self.values, value),
             (self.values_squared, value**2),
+            (self.above, value > NOTHING),
+            (self.below, value < -NOTHING),
             (self.noise, noise),
             (self.expected, expected),
             (self.expected_squared, expected**2),
@@ -100,6 +107,7 @@ class RunningSums:
             (self.anchors_squared, anchors**2),
         ):
             np.add.at(column[label], terms, brought)
+        np.maximum.at(self.greatest[label], terms, np.abs(value))
 
     def compare(
         self,
@@ -159,6 +167,19 @@ class RunningSums:
             placebo_error=placebo_error,
             tilt=self._slope_error(label, float(off.sum())) * self.expected_of_all[label] / np.maximum(documents, 1),
             normality=np.full(len(documents), self._normality(label)),
+        )
+
+    def tests_of_label(self, label: int) -> WordTests:
+        """How often the words of a label do something, and what was expected of them."""
+        documents = max(1, int(self.documents[label].sum()))
+        return WordTests(
+            n=self.counted[label],
+            total=self.values[label],
+            greatest=self.greatest[label],
+            above=self.above[label],
+            below=self.below[label],
+            expected=self.expected[label],
+            expected_of_any=float(self.expected_of_all[label].sum()) / documents,
         )
 
     def _normality(self, label: int) -> float:
