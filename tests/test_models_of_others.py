@@ -76,8 +76,8 @@ SENTENCES = {
 def test_langid_is_driven_by_words_of_the_language() -> None:
     """It weighs sequences of bytes; a driver of a language stands in sentences of it, and it raises the language.
 
-    The documents are all runs of two to four words. How many words are named depends on the seed, as what any word does
-    is learnt from a random survey: 7 to 19 at twelve seeds, of which one or two are strangers, since "le prochain
+    The documents are all runs of two to four words: most of what is taken out does nothing, and now and then a language
+    turns, so how many words are named depends on the seed (0 to 15 at six seeds). A stranger is rare; "le prochain
     train" is English to langid. A word of two languages is none: *train* is an English word.
     """
     from langid.langid import LanguageIdentifier, model
@@ -91,13 +91,14 @@ def test_langid_is_driven_by_words_of_the_language() -> None:
     own = {language: [f"{s}." for s in text.split(".") if s.strip()] for language, text in SENTENCES.items()}
     sentences = [sentence.split() for group in own.values() for sentence in group]
     short = [" ".join(s[i : i + n]) for s in sentences for n in (2, 3, 4) for i in range(len(s) - n + 1)]
-    result = explained(languages, short, settings={"min_occurrences": 1})
     n_found = n_strangers = 0
-    for language, text in SENTENCES.items():
-        found = drivers(result, language)
-        n_found += len(found)
-        n_strangers += sum(term not in text.lower() for term in found)
-    assert n_found >= 5 and n_strangers <= n_found // 5
+    for seed in range(4):
+        result = explained(languages, short, settings={"min_occurrences": 1}, random_state=seed)
+        for language, text in SENTENCES.items():
+            found = drivers(result, language)
+            n_found += len(found)
+            n_strangers += sum(term not in text.lower() for term in found)
+    assert n_found >= 8 and n_strangers <= n_found // 5
 
 
 REVIEWS = [
