@@ -16,7 +16,7 @@ with a faulty one is found afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Real
 from typing import Any, TypeVar
@@ -121,8 +121,17 @@ probabilities (bad, good).
     odd = _odd_types(array)
     if array.ndim == 0 or odd:
         what = f"values of type {', '.join(odd)}" if array.ndim else f"a single {type(rows).__name__}"
-        raise ModelError(f"The model answered {what} instead of numbers; {expected}.")
+        raise ModelError(f"The model answered {what} instead of numbers; {expected}{_in_rows(rows)}.")
     return array.astype(np.float64)
+
+
+def _in_rows(rows: Any) -> str:
+    """How to make rows of an answer that holds them in another form."""
+    if isinstance(rows, Mapping):
+        return "; make rows of its columns: np.column_stack(list(answer.values()))"
+    if hasattr(rows, "toarray"):
+        return "; make it an array: answer.toarray()"
+    return "; return a list of them: list(answer)" if isinstance(rows, Iterator) else ""
 
 
 def are_distributions(rows: NDArray[np.float64]) -> NDArray[np.bool_]:

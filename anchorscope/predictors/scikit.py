@@ -63,6 +63,8 @@ class ScikitPredictor:
         self.name = name or _class_name(model)
         refuse_file_readers(model, self.name)
         self.classes = _classes(model)
+        if self.classes is None:
+            refuse_unfitted(model, self.name)
         names = chosen_labels(self.classes, labels, self.name)
         self._names = names
         self._head = chosen_head(names, head, self.name) if head is not None or is_multi_label(model) else None
@@ -154,6 +156,19 @@ def refuse_file_readers(model: Any, name: str) -> None:
                 f"The {type(part).__name__} of {name} reads files that the texts name (input={in_a_line(read)}); "
                 "expected one that reads the texts: set its input to 'content' and save the model again."
             )
+
+
+def refuse_unfitted(model: Any, name: str) -> None:
+    """Refuse an estimator of scikit-learn that has learnt nothing yet."""
+    if not any(kind.__module__.startswith("sklearn.") for kind in type(model).__mro__):
+        return
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise InputError(f"{name} is not fitted yet; call its fit(texts, labels), then pass it.") from error
 
 
 def _estimators_in(model: Any) -> Iterator[Any]:

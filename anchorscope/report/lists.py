@@ -124,13 +124,22 @@ def standing(explanation: Explanation) -> list[str]:
         tested = "" if is_known else f" (tested: {explanation.robust_of:,})"
         told.append(f"robust {'' if is_known else '≈ '}{explanation.robust:,} of {n:,}{tested}")
     if explanation.regret is not None and explanation.terms and has_list(explanation):
-        told.append(f"regret {percent(max(0.0, explanation.regret), 1)}")
+        told.append(f"regret {share_lacking(explanation.regret)}")
     if explanation.terms:
         told.append(how_settled(explanation))
     if explanation.measured_again:
         n_again = explanation.measured_again
         told.append(f"{n_again:,} document{'' if n_again == 1 else 's'} measured again")
     return told
+
+
+def share_lacking(regret: float) -> str:
+    """A regret in words; a list whose words may do harm can lack more than all that the best list has.
+
+    >>> [share_lacking(regret) for regret in (0.0123, -1e-9, 2.4)]
+    ['1.2%', '0.0%', 'over 100%']
+    """
+    return percent(max(0.0, regret), 1) if regret <= 1 else "over 100%"
 
 
 def how_settled(explanation: Explanation) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import deque
 from contextlib import closing
@@ -63,6 +64,20 @@ class TestAnswers:
             predictor.predict(["first", "second"])
         assert sentence in str(caught.value)
         assert "\n" not in str(caught.value)
+
+    def test_rows_in_another_form_are_told_how_to_become_rows(self) -> None:
+        from scipy.sparse import csr_matrix
+
+        rows = [[0.25, 0.75]]
+        columns = {"bad": [0.25], "good": [0.75]}
+        for answer, step in (
+            (columns, "np.column_stack(list(answer.values()))"),
+            (iter(rows), "list(answer)"),
+            (csr_matrix(rows), "answer.toarray()"),
+        ):
+            with pytest.raises(ModelError, match=f"; .*: {re.escape(step)}"):
+                checked(answer, ["text"], LABELS)
+        assert checked(np.column_stack(list(columns.values())), ["text"], LABELS).tolist() == rows
 
     @pytest.mark.parametrize(
         "rows", [[[1, 0]], [[True, False]], ((0.5, 0.5),), np.float32([[0.3, 0.7]]), [[0.5, 0.4995]]]

@@ -238,7 +238,7 @@ function standingText(number, isList) {
   const within = label.documents_range ? `${label.documents_range.map(whole).join("…")}; ` : "";
   const said = [label.asked < label.documents ? `≈ ${documents} (${within}asked: ${whole(label.asked)})` : documents];
   if (label.robust !== null && label.robust_of) said.push(robustText(label));
-  if (isList && typeof regret === "number") said.push(`regret ${percent(Math.max(0, regret), 1)}`);
+  if (isList && typeof regret === "number") said.push(`regret ${regret > 1 ? "over 100%" : percent(Math.max(0, regret), 1)}`);
   if (isOwn) said.push(howSettled(label));
   if (isOwn && label.measured_again) said.push(`${plural(label.measured_again, "document")} measured again`);
   return said.join(" · ");
