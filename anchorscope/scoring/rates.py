@@ -45,7 +45,7 @@ FEW = 0.01
 STEPS = 10
 """Steps in which the words that differ are told apart from the others."""
 
-DRAWS = 400
+DRAWS = 200
 
 LEAST = 1e-9
 
@@ -161,14 +161,20 @@ class _Rates:
         return found
 
     def doubts(self, tests: WordTests, hits: Floats, margin: float, generator: np.random.Generator) -> Floats:
-        """The share of the draws of each word's rate that are no more than ``margin`` times that of any word."""
-        n, m = tests.n, self.expected(tests)
+        """The share of the draws of each word's rate that are no more than ``margin`` times that of any word; all of
+        a word that is expected to have no greater one."""
+        m, n, alike = self.expected(tests), tests.n, self.alike(tests, hits)
+        bar = margin * self.of_any
         k = 1 / max(self.differ, LEAST) - 1
-        missed = n - hits
-        is_alike = generator.random((DRAWS, len(n))) < self.alike(tests, hits)
-        a, b = np.where(is_alike, k * m, 1.0) + hits, np.where(is_alike, k * (1 - m), 1.0) + missed
-        shares: Floats = (generator.beta(a, b) <= margin * self.of_any).mean(axis=0)
-        return shares
+        # Both groups' beta distributions, (2, words): the prior's, and what the tests add to them.
+        a = np.stack([k * m, np.ones(len(n))]) + hits
+        b = np.stack([k * (1 - m), np.ones(len(n))]) + n - hits
+        rate = (np.stack([alike, 1 - alike]) * a / (a + b)).sum(axis=0)
+        found = np.ones(len(n))
+        likely = np.flatnonzero(rate > bar)
+        group = np.where(generator.random((DRAWS, len(likely))) < alike[likely], 0, 1)
+        found[likely] = (generator.beta(a[group, likely], b[group, likely]) <= bar).mean(axis=0)
+        return found
 
 
 def _foreseen(tests: WordTests, greatest: float) -> Floats:
