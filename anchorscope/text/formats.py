@@ -82,6 +82,8 @@ class Columns:
                 continue
             if column not in known:
                 then = f"; say which it is: --{kind}-column NAME"
+                if len(known) == 1 and (mark := next((mark for mark in ";\t|" if mark in known[0]), None)):
+                    then = f", in which {mark!r} seems to part columns; part them by commas (.csv) or tabs (.tsv)"
                 raise UnknownNameError(f"{kind} column in {source} called", column, known, then)
             if known.count(column) > 1:
                 raise DocumentsError(

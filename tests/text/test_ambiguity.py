@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -129,3 +130,12 @@ def test_columns_that_change_their_order(columns: list[object]) -> None:
         ModelError, match=r"The model's columns were .* and are now .*: they would be read as other labels"
     ):
         predictor.predict(["great"])
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_a_table_that_is_parted_by_another_mark(mark: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"text{mark}label\ngood film{mark}good\n")
+    expected = f", in which {mark!r} seems to part columns; part them by commas (.csv) or tabs (.tsv)"
+    with pytest.raises(InputError, match=re.escape(expected)):
+        read_files(path)
