@@ -6,7 +6,8 @@ of three kinds: noise, pieces that mean something to the format in any order, an
 values changed. To each come nineteen variations of it, which cost less: bytes, characters and values changed at random.
 A parser may answer, or raise one of the errors of errors.py; anything else is a finding.
 
-atheris (libFuzzer, guided by coverage) does the same to the readers of results and journals, if it is installed.
+atheris (libFuzzer, guided by coverage) does the same to the readers of results and journals, if it is installed. Of a
+journal it changes the content of one cell: nearly all else that is changed in the file is refused by SQLite.
 """
 
 from __future__ import annotations
@@ -24,20 +25,23 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
+from inspect import unwrap
 from pathlib import Path
 from time import monotonic
+from types import FunctionType
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
+from anchorscope import registry, result
 from anchorscope.errors import AnchorscopeError
-from anchorscope.journal.reader import RunReader
-from anchorscope.result import Result
+from anchorscope.journal import database, measurements, reader, standings
+from anchorscope.report import kept, view
 from anchorscope.settings import preset
 from reliability.parsers import TABLES, Parsers
 from reliability.tables import ROOT, Study, options
@@ -52,6 +56,9 @@ NAMES = (
 """Every parser; those with atheris are fuzzed by it, the others by hypothesis."""
 
 ATHERIS = ", atheris"
+
+READERS = (result, database, measurements, reader, standings, kept, view)
+"""Modules of which atheris is told which lines an input has reached."""
 
 AT_ONCE = 20
 """Inputs to one example of hypothesis: itself and its variations. To make an example costs more than most parsers."""
@@ -224,10 +231,16 @@ def fuzz_one(name: str, *, n_inputs: int, seed: int, seconds: float) -> dict[str
     """One parser, in a folder of its own."""
     if name.endswith(ATHERIS):
         return {"parser": name, **in_a_process(name.removesuffix(ATHERIS), n_inputs, seconds)}
+    look_for_packages_once()
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory(prefix="anchorscope-fuzz-", dir="/dev/shm") as scratch:
         parse_, strategy = fed_parsers(Parsers(Path(scratch)))[name]
         return {"parser": name, **feed(parse_, strategy, n_inputs, seed, seconds)}
+
+
+def look_for_packages_once() -> None:
+    """Every page looks for what outside packages add, in the folder where packages are: a third of what one takes."""
+    registry.entry_points = cache(registry.entry_points)
 
 
 def feed(
@@ -280,39 +293,62 @@ def in_a_process(reader: str, n_inputs: int, seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="anchorscope-atheris-", dir="/dev/shm") as scratch:
         environment = {**os.environ, "TMPDIR": scratch}
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    if "No module named 'atheris'" in done.stderr:
+    return told_by_atheris(done.returncode, done.stderr)
+
+
+def told_by_atheris(status: int, said: str) -> dict[str, Any]:
+    """How many inputs there were, and the error that ended them: of any, libFuzzer says last that the target exited."""
+    if "No module named 'atheris'" in said:
         return {"inputs": 0, "taken": 0, "refused": 0, "finding": "", "note": "atheris is not installed"}
-    last = [line for line in done.stderr.splitlines() if line.strip()][-6:]
-    ended = re.search(r"Done (\d+) runs", done.stderr)
+    ended = re.search(r"Done (\d+) runs", said)
     ran = int(ended.group(1)) if ended else 0
-    finding = "" if done.returncode == 0 and ran else " | ".join(last)
+    uncaught = re.search(r"=== Uncaught Python exception: ===\n(.*)", said)
+    last = [line for line in said.splitlines() if line.strip()][-6:]
+    finding = "" if status == 0 and ran else uncaught.group(1) if uncaught else " | ".join(last)
     return {"inputs": ran, "taken": 0, "refused": 0, "finding": finding}
 
 
 def with_atheris(reader: str, n_inputs: int, seconds: float) -> int:
-    """Guided by coverage: the readers, from real files on."""
+    """Guided by coverage: the readers, from real content on."""
     import atheris
 
     scratch = Path(tempfile.mkdtemp())
     made = Parsers(scratch)
-    read, real = (made.result, made.real_result) if reader == "result" else (made.journal, made.real_journal)
-    for function in (Result.load.__func__, RunReader.__init__, RunReader.tally, RunReader._begin_reading):
+    read = made.result if reader == "result" else made.overwritten_journal
+    look_for_packages_once()
+    for function in functions_of_the_readers():
         atheris.instrument_func(function)
     corpus = scratch / "corpus"
     corpus.mkdir()
-    (corpus / "real").write_bytes(real)
+    real = [made.real_result] if reader == "result" else made.cells_as_bytes()
+    for number, content in enumerate(real):
+        (corpus / str(number)).write_bytes(content)
 
     def one(data: bytes) -> None:
         with suppress(AnchorscopeError):
             read(data)
 
-    arguments = [f"-runs={n_inputs}", f"-max_len={len(real) * 2}", "-seed=1", f"-artifact_prefix={scratch}/"]
-    arguments.append(f"-max_total_time={max(1, round(seconds))}")
+    longest = 2 * max(map(len, real))
+    arguments = [f"-runs={n_inputs}", f"-max_len={longest}", "-seed=1", f"-artifact_prefix={scratch}/"]
+    # All real cells reach the same lines: by default all but the smallest would be dropped, and inputs would be short.
+    arguments += ["-keep_seed=1", "-len_control=0", f"-max_total_time={max(1, round(seconds))}"]
     atheris.Setup([sys.argv[0], *arguments, str(corpus)], one)
     random.seed(0)
     warnings.simplefilter("ignore")
     atheris.Fuzz()
     return 0
+
+
+def functions_of_the_readers() -> Iterator[FunctionType]:
+    """Every function and method of the modules that read results and journals, and make pages of them."""
+    for module in READERS:
+        classes = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
+        for member in (member for owner in (module, *classes) for member in vars(owner).values()):
+            for inside in ("__func__", "func", "fget"):  # of a class method, a cached property, a property
+                member = getattr(member, inside, member)
+            function = unwrap(member) if callable(member) else member
+            if isinstance(function, FunctionType) and function.__module__ == module.__name__:
+                yield function
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ import io
 import json
 import shutil
 import sqlite3
+import struct
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, redirect_stdout
-from functools import cache
+from contextlib import closing, redirect_stdout, suppress
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,8 @@ from anchorscope.text.words import spans, split, terms
 
 TABLES = (
     *("meta", "labels", "documents", "terms", "counts", "surrogate", "rounds", "measurements", "skips", "prefixes"),
-    "evidence",
+    *("evidence", "texts", "moments", "placebo"),
 )
-TABLES += ("texts", "moments")
 
 NUMBERS = tuple(ROW.fields or ())
 """What a measurement consists of, packed with others into one cell."""
@@ -53,6 +53,14 @@ def small_run(folder: Path) -> None:
     run = Run(read_texts(texts), weights, None, chosen, folder=folder)
     for _ in run.snapshots():
         pass
+
+
+def read_run(folder: Path) -> None:
+    """Everything that is read from a journal."""
+    with closing(RunReader(folder)) as run:
+        run.tally()
+        run.closed_rounds()
+    report(page_data(folder))
 
 
 class Parsers:
@@ -115,11 +123,7 @@ class Parsers:
 
     def journal(self, data: bytes) -> None:
         """A journal, and everything that is read from one."""
-        folder = self._run_folder("journal", data)
-        with closing(RunReader(folder)) as run:
-            run.tally()
-            run.closed_rounds()
-        report(page_data(folder))
+        read_run(self._run_folder("journal", data))
 
     def resumed(self, data: bytes) -> None:
         """A journal that a run is to go on with, and everything that it reads from it."""
@@ -140,21 +144,31 @@ class Parsers:
                 if table == "measurements" and column > 1:
                     _change_measurement(db, NUMBERS[column % len(NUMBERS)], row, value)
                     continue
-                names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
-                keys = [name for _, name, _, _, _, key in db.execute(f"PRAGMA table_info({table})") if key]
-                order = ", ".join(keys) or "rowid"
-                found = db.execute(f"SELECT {order} FROM {table} LIMIT 1 OFFSET ?", (row,)).fetchone()
-                if found is None:
-                    continue
-                where = " AND ".join(f"{key} IS ?" for key in (keys or ["rowid"]))
-                try:
-                    set_ = f"UPDATE {table} SET {names[column % len(names)]} = ? WHERE {where}"
-                    db.execute(set_, (value, *found))
-                except (sqlite3.Error, OverflowError, UnicodeError):
-                    continue
-        with closing(RunReader(folder)) as run:
-            run.tally()
-        report(page_data(folder))
+                _change_cell(db, table, column, row, value)
+        read_run(folder)
+
+    @cached_property
+    def cells(self) -> list[tuple[str, int, int, Any]]:
+        """The cells of a real journal: table, column, row, value."""
+        with closing(sqlite3.connect(self.scratch / "real" / JOURNAL)) as db:
+            return [
+                (table, column, number, value)
+                for table in TABLES
+                for number, row in enumerate(db.execute(f"SELECT * FROM {table}"))
+                for column, value in enumerate(row)
+            ]
+
+    def cells_as_bytes(self) -> list[bytes]:
+        """Each cell as it is, as ``overwritten_journal`` takes it."""
+        return [number.to_bytes(2, "little") + as_content(cell[-1]) for number, cell in enumerate(self.cells)]
+
+    def overwritten_journal(self, data: bytes) -> None:
+        """A real journal with other content in one cell: the first two bytes say in which, the rest is the content."""
+        table, column, row, before = self.cells[int.from_bytes(data[:2], "little") % len(self.cells)]
+        folder = self._run_folder("overwritten", self.real_journal)
+        with closing(sqlite3.connect(folder / JOURNAL)) as db, db:
+            _change_cell(db, table, column, row, of_the_kind(before, data[2:]))
+        read_run(folder)
 
     def settings(self, values: Any) -> None:
         """Settings by name, as a journal or a caller gives them."""
@@ -201,6 +215,20 @@ class Parsers:
         assert len(statuses) == 1 and 400 <= statuses[0] < 500, statuses
 
 
+def _change_cell(db: sqlite3.Connection, table: str, column: int, row: int, value: Any) -> None:
+    """Put a value in the place of one cell, if there are so many rows and the table takes it."""
+    columns = db.execute(f"PRAGMA table_info({table})").fetchall()
+    names = [name for _, name, *_ in columns]
+    found = db.execute(f"SELECT * FROM {table} LIMIT 1 OFFSET ?", (row,)).fetchone()
+    if found is None:
+        return
+    keys = [number for number, *_, key in columns if key] or range(len(columns))
+    where = " AND ".join(f"{names[number]} IS ?" for number in keys)
+    in_key = [found[number] for number in keys]
+    with suppress(sqlite3.Error, OverflowError, UnicodeError):
+        db.execute(f"UPDATE {table} SET {names[column % len(names)]} = ? WHERE {where}", (value, *in_key))
+
+
 def _change_measurement(db: sqlite3.Connection, name: str, row: int, value: Any) -> None:
     """Put a value in the place of a number of one measurement, inside the cell that holds a round of them."""
     for round_, blob in db.execute("SELECT round, rows FROM measurements ORDER BY round").fetchall():
@@ -215,6 +243,30 @@ def _change_measurement(db: sqlite3.Connection, name: str, row: int, value: Any)
             db.execute("UPDATE measurements SET rows = ? WHERE round = ?", (rows.tobytes(), round_))
             return
         row -= len(rows)
+
+
+def as_content(value: Any) -> bytes:
+    """The value of a cell as bytes.
+
+    >>> as_content("film"), as_content(2)
+    (b'film', b'\\x02\\x00\\x00\\x00\\x00\\x00\\x00\\x00')
+    """
+    if isinstance(value, int | float):
+        return struct.pack("<q" if isinstance(value, int) else "<d", value)
+    return value.encode() if isinstance(value, str) else value or b""
+
+
+def of_the_kind(before: Any, content: bytes) -> Any:
+    """The way back: bytes as a value of the kind that a cell has held.
+
+    >>> of_the_kind("film", b"cast"), of_the_kind(2, b"\\x03")
+    ('cast', 3)
+    """
+    if isinstance(before, int):
+        return int.from_bytes(content[:8], "little", signed=True)
+    if isinstance(before, float):
+        return struct.unpack("<d", content[:8].ljust(8, b"\0"))[0]
+    return content.decode("utf-8", "replace") if isinstance(before, str | None) else content
 
 
 def replace_one(values: Any, place: int, new: Any) -> None:

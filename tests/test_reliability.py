@@ -157,6 +157,26 @@ def test_a_finding_would_be_found() -> None:
     assert "IndexError" in found["finding"]
 
 
+def test_what_atheris_finds_is_named() -> None:
+    """It ends with the same sentence whatever the error, which stands above a long traceback."""
+    said = "=== Uncaught Python exception: ===\nValueError: inf\n" + 9 * "File\n" + "libFuzzer: fuzz target exited\n"
+    assert fuzz.told_by_atheris(77, said)["finding"] == "ValueError: inf"
+    assert fuzz.told_by_atheris(0, "Done 400 runs in 2 second(s)")["inputs"] == 400
+    assert "out-of-memory" in fuzz.told_by_atheris(71, "libFuzzer: out-of-memory")["finding"]
+
+
+def test_what_atheris_changes_in_a_journal_is_one_cell(tmp_path: Path) -> None:
+    """As it is, each cell makes the journal that it is from; with other content, one that our own code refuses."""
+    made = Parsers(tmp_path)
+    names = [table for table, *_ in made.cells]
+    assert {"meta", "measurements", "placebo", "texts"} <= {*names}
+    for content in made.cells_as_bytes():
+        made.overwritten_journal(content)
+    cell = next(number for number, one in enumerate(made.cells) if one[:2] == ("measurements", 1))
+    with pytest.raises(RunFolderError, match="the measurements of a round take 2 bytes"):
+        made.overwritten_journal(cell.to_bytes(2, "little") + b"no")
+
+
 def test_a_journal_with_a_view_in_the_place_of_a_table_is_refused(tmp_path: Path) -> None:
     finish(make_run(folder=tmp_path / "run"))
     with sqlite3.connect(tmp_path / "run" / JOURNAL) as db:

@@ -48,6 +48,9 @@ ROW = np.dtype(
 )
 """A measurement, as the journal has it."""
 
+GREATEST = 1e6
+"""What no effect comes near, made as it is of differences of probabilities; sums and squares of less stay numbers."""
+
 Rows = NDArray[np.void]
 
 
@@ -88,7 +91,8 @@ def packed(rows: Rows) -> bytes:
 
 
 def unpacked(blob: bytes) -> Rows:
-    """Bytes as rows, every number of them finite and none where it cannot be; another blob is refused."""
+    """Bytes as rows, every number of them finite, of a size that can be added up, and none where it cannot be; another
+    blob is refused."""
     if not isinstance(blob, bytes):
         raise TypeError(f"the measurements of a round are a value of type {type(blob).__name__}")
     if len(blob) % ROW.itemsize:
@@ -102,6 +106,10 @@ def unpacked(blob: bytes) -> Rows:
         raise ValueError("a number of a measurement is not finite")
     if np.isinf(rows["variance"]).any() or np.isinf(rows["repeat"]).any() or (rows["variance"] < 0).any():
         raise ValueError("the variance of a measurement is none")
+    if any((abs(rows[name]) > GREATEST).any() for name in ("value", "threshold", "expected", "repeat")):
+        raise ValueError("a number of a measurement is greater than any effect is")
+    if (rows["variance"] > GREATEST**2).any():
+        raise ValueError("the variance of a measurement is greater than that of any effect")
     if any((rows[name] < low).any() for name, low in _LEAST.items()):
         raise ValueError("a measurement counts below zero")
     return rows

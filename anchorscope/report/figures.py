@@ -6,7 +6,7 @@ which is what the page holds, so that 0.285 is 0.29 for every reader, though a c
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from math import isfinite
 
 DIGITS = 3
@@ -14,6 +14,12 @@ DIGITS = 3
 
 SMALLEST, LARGEST = 0.001, 1e6
 """What is less, or not less, is written as a power of ten."""
+
+NO_NUMBER = "–"
+"""What stands where a value is infinite or none."""
+
+EXACT = Context(prec=400)
+"""Every digit of the largest float, 309 before the point, and of its places: the usual 28 digits do not hold 1e300."""
 
 
 def figure(value: float, digits: int = DIGITS) -> str:
@@ -23,7 +29,7 @@ def figure(value: float, digits: int = DIGITS) -> str:
     ('20.0', '-9.76', '1,235', '1.2e-5', '617')
     """
     if not isfinite(value):
-        return "–"
+        return NO_NUMBER
     exact = _decimal(value)
     if not exact:
         return "0"
@@ -37,10 +43,12 @@ def figure(value: float, digits: int = DIGITS) -> str:
 def fixed(value: float, places: int) -> str:
     """A number with so many places behind the point; there is no minus before a 0.
 
-    >>> fixed(0.0125, 3), fixed(-0.285, 2), fixed(-0.0001, 2)
-    ('0.013', '-0.29', '0.00')
+    >>> fixed(0.0125, 3), fixed(-0.285, 2), fixed(-0.0001, 2), fixed(float("nan"), 2)
+    ('0.013', '-0.29', '0.00', '–')
     """
-    return f"{_to_places(_decimal(value), places) + 0:f}"
+    if not isfinite(value):
+        return NO_NUMBER
+    return f"{EXACT.plus(_to_places(_decimal(value), places)):f}"
 
 
 def signed(value: float, places: int) -> str:
@@ -50,7 +58,7 @@ def signed(value: float, places: int) -> str:
     ('+0.013', '-0.013', '0.000')
     """
     shown = fixed(value, places)
-    return f"+{shown}" if float(shown) > 0 else shown
+    return f"+{shown}" if isfinite(value) and float(shown) > 0 else shown
 
 
 def percent(share: float, places: int = 0) -> str:
@@ -59,7 +67,8 @@ def percent(share: float, places: int = 0) -> str:
     >>> percent(0.285), percent(0.0145, 1)
     ('29%', '1.5%')
     """
-    return f"{fixed(100 * share, places)}%"
+    shown = fixed(100 * share, places)
+    return shown if shown == NO_NUMBER else f"{shown}%"
 
 
 def _decimal(value: float) -> Decimal:
@@ -67,4 +76,4 @@ def _decimal(value: float) -> Decimal:
 
 
 def _to_places(exact: Decimal, places: int) -> Decimal:
-    return exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+    return exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, EXACT)

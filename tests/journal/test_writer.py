@@ -19,7 +19,7 @@ from anchorscope.asking.retry import Retry, RetryingPredictor
 from anchorscope.backends import local
 from anchorscope.errors import InputError, ModelError, RunFolderError, StorageError
 from anchorscope.files import JOURNAL
-from anchorscope.journal.measurements import ROW, packed
+from anchorscope.journal.measurements import ROW, packed, unpacked
 from anchorscope.journal.reader import RunReader
 from anchorscope.journal.writer import Journal
 from anchorscope.loop import Loop
@@ -531,6 +531,21 @@ def test_a_measurement_that_no_run_makes_is_refused(column: str, value: float, t
     overwrite(tmp_path, packed(rows))
     with pytest.raises(RunFolderError, match="holds what no run has written"):
         page_data(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("column", "greatest"), [("value", 1e6), ("threshold", 1e6), ("expected", 1e6), ("repeat", 1e6), ("variance", 1e12)]
+)
+def test_what_is_greater_than_any_effect_is_refused(column: str, greatest: float) -> None:
+    """Finite all the same, and what is made of it may not be: its square, or its digits on a page."""
+    rows = np.zeros(2, ROW)
+    rows["repeat"] = np.nan
+    for value in (1e300, np.nextafter(greatest, np.inf), *([] if column == "variance" else [-1e300])):
+        rows[column][1] = value
+        with pytest.raises(ValueError, match=r"greater than .*any effect"):
+            unpacked(packed(rows))
+    rows[column][1] = greatest
+    assert packed(unpacked(packed(rows))) == packed(rows)
 
 
 @pytest.mark.parametrize("blob", [b"\0", b"\2" * ROW.itemsize, "a text", 3])
