@@ -28,6 +28,7 @@ from anchorscope.planning.plan import Round, added_up, mean_of
 from anchorscope.scoring.empty_anchor import EmptyAnchorRule
 from anchorscope.scoring.running_sums import RunningSums
 from anchorscope.types import Measurements
+from anchorscope.types.values import GREATEST_EFFECT
 
 ROW = np.dtype(
     [
@@ -47,9 +48,6 @@ ROW = np.dtype(
     ]
 )
 """A measurement, as the journal has it."""
-
-GREATEST = 1e6
-"""What no effect comes near, made as it is of differences of probabilities; sums and squares of less stay numbers."""
 
 Rows = NDArray[np.void]
 
@@ -106,9 +104,9 @@ def unpacked(blob: bytes) -> Rows:
         raise ValueError("a number of a measurement is not finite")
     if np.isinf(rows["variance"]).any() or np.isinf(rows["repeat"]).any() or (rows["variance"] < 0).any():
         raise ValueError("the variance of a measurement is none")
-    if any((abs(rows[name]) > GREATEST).any() for name in ("value", "threshold", "expected", "repeat")):
+    if any((abs(rows[name]) > GREATEST_EFFECT).any() for name in ("value", "threshold", "expected", "repeat")):
         raise ValueError("a number of a measurement is greater than any effect is")
-    if (rows["variance"] > GREATEST**2).any():
+    if (rows["variance"] > GREATEST_EFFECT**2).any():
         raise ValueError("the variance of a measurement is greater than that of any effect")
     if any((rows[name] < low).any() for name, low in _LEAST.items()):
         raise ValueError("a measurement counts below zero")

@@ -21,6 +21,7 @@ from anchorscope.asking.predicting import least_calls, n_affordable
 from anchorscope.asking.retry import RetryingPredictor
 from anchorscope.errors import InputError
 from anchorscope.types import Cost, LocalScore, Measurements, Unit
+from anchorscope.types.values import GREATEST_EFFECT
 
 GROUPS = 8
 """Where costs are not known, a group of units is to take about this share of what is left."""
@@ -87,6 +88,7 @@ class MeteredScore:
             found, cost = Measurements.join(()), Cost()
         finally:
             self._meter.allow(inf)
+        check_measured(found, self.name)
         return found, replace(cost, **self._since(before))
 
     def _counts(self) -> dict[str, int]:
@@ -164,3 +166,23 @@ def _cut(score: LocalScore, unit: Unit, max_calls: float) -> list[Unit]:
         return []
     parts = (unit.first(n) for n in range(len(unit) - 1, 0, -1))
     return [part for part in parts if score.calls(part) <= max_calls][:1]
+
+
+def check_measured(found: Measurements, name: str) -> None:
+    """Refuse what no score can mean, before it is counted and written down.
+
+    >>> check_measured(Measurements.of_values(np.array([np.nan]), np.zeros(1), np.ones(1, np.int64)), "mine")
+    Traceback (most recent call last):
+    anchorscope.errors.InputError: The local score mine measured the value nan with the variance 0; expected values of \
+at most 1e+06 and variances of 0 or more (NaN: not known); mend the score (anchorscope.testing.score checks it).
+    """
+    again = np.where(np.isnan(found.repeat), 0.0, found.repeat)
+    is_value = np.maximum(abs(found.value), abs(again)) <= GREATEST_EFFECT
+    is_bad = ~is_value | (found.variance < 0) | (found.variance > GREATEST_EFFECT**2)
+    if is_bad.any():
+        first = int(is_bad.argmax())
+        raise InputError(
+            f"The local score {name} measured the value {found.value[first]:g} with the variance "
+            f"{found.variance[first]:g}; expected values of at most {GREATEST_EFFECT:g} and variances of 0 or more "
+            "(NaN: not known); mend the score (anchorscope.testing.score checks it)."
+        )

@@ -178,6 +178,10 @@ class Measurement:
         return self.agreements / self.samples if self.samples else 0.0
 
 
+GREATEST_EFFECT = 1e6
+"""What no effect comes near, made as it is of differences of probabilities; sums and squares of less stay numbers."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurements:
     """What a local score says of many occurrences: columns, a row an occurrence, in the order in which they were asked.

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from anchorscope import Explainer
 from anchorscope.asking.retry import Retry, RetryingPredictor
+from anchorscope.errors import InputError
 from anchorscope.local_scores.metered import MeteredScore, affordable
 from anchorscope.local_scores.occlusion import OcclusionScore
 from anchorscope.settings import Settings
 from anchorscope.testing import WeightPredictor
-from anchorscope.types import Unit
+from anchorscope.types import Cost, Measurements, Unit
 
 MODEL = WeightPredictor({"great": 2.0})
 TEXTS = ("great film", "great bad film", "great bad old film")
@@ -47,3 +54,26 @@ def test_a_block_that_serves_all_words_of_a_document_is_not_cut(max_calls: int, 
     predictor = RetryingPredictor(MODEL, Retry())
     score = MeteredScore(Block(predictor, None, Settings()), predictor)
     assert [*affordable(score, units(), max_calls)] == units()[:n_units]
+
+
+@pytest.mark.parametrize("value, variance", [(np.nan, 0.0), (np.inf, 0.0), (-2e6, 0.0), (0.5, -1.0), (0.5, np.inf)])
+def test_a_score_that_measures_what_cannot_be_is_refused_before_anything_is_written(
+    value: float, variance: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    measured = OcclusionScore.measure
+
+    def odd(self: OcclusionScore, units: Sequence[Unit]) -> tuple[Measurements, Cost]:
+        found, cost = measured(self, units)
+        found.value[-1], found.variance[-1] = value, variance
+        return found, cost
+
+    def model(texts: Sequence[str]) -> list[list[float]]:
+        return [[0.9, 0.1] if "great" in text else [0.2, 0.8] for text in texts]
+
+    monkeypatch.setattr(OcclusionScore, "measure", odd)
+    explainer = Explainer(model, labels=["good", "bad"])
+    expected = f"occlusion measured the value {value:g} with the variance {variance:g}; expected values of"
+    with pytest.raises(InputError, match=re.escape(expected)):
+        explainer.explain(["a great film", "a poor film"] * 9, out=tmp_path / "run")
+    monkeypatch.undo()
+    assert explainer.explain(["a great film", "a poor film"] * 9, out=tmp_path / "run", resume=True).cost.tests > 0
