@@ -19,8 +19,8 @@ test-all:
 
 # The pages are tested in a real browser: Debian's chromium, and fonts for scripts that the tests show.
 browser:
-	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium fonts-noto-core fonts-noto-cjk; } >/dev/null 2>&1 \
-	  || { echo "The browser tests need chromium: apt-get install chromium fonts-noto-core fonts-noto-cjk"; exit 1; }
+	@{ command -v chromium && fc-list :lang=zh | grep .; } >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq chromium fontconfig fonts-noto-core fonts-noto-cjk; } >/dev/null 2>&1 \
+	  || { echo "The browser tests need chromium and fonts: apt-get install chromium fontconfig fonts-noto-core fonts-noto-cjk"; exit 1; }
 
 # The tables of docs/performance.md and docs/scale.md: an hour on one core, and gigabytes in .cache for the tools that we
 # compare with. DATA=FOLDER adds the tasks that come as files (benchmarks/tasks.py says which); without it there are the film
