@@ -85,6 +85,13 @@ def test_help_is_in_the_docs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_golden(ROOT / "docs" / "cli.md", help_page(), but=without_plugs)
 
 
+def test_the_docs_name_no_plug_that_is_not_there() -> None:
+    page = " ".join((ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split())
+    for kind, introduction in PLUG_HELP.items():
+        lists = re.findall(re.escape(f"{introduction}:") + r" ([\w-]+(?:, [\w-]+)*)", page)
+        assert lists and {name for told in lists for name in told.split(", ")} <= set(registry.names(kind)), kind
+
+
 def test_a_new_name_is_no_change_of_the_help() -> None:
     page = "{}: av, pr-inverse,\n      total (total)\n  --alpha X".format(PLUG_HELP["aggregation"])
     assert without_plugs(page) == without_plugs(page.replace("total (", "medium,\n total ("))
