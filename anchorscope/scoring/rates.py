@@ -5,11 +5,11 @@ most tests find nothing, and the others find the same whatever was taken out. Me
 strong words where two tests of three were lucky; what tells luck from words is how the *rates* of words differ, so
 that is what is estimated here. Of the words most are alike, and a few are not (the two groups of Efron 2008):
 
-    rate of most words  ~  Beta(K m, K (1 - m))        m = rate of any word + slope (expected - expected of any word)
+    rate of most words  =  rate of any word + slope (expected - expected of any word)
     rate of the few     ~  uniform
 
-The slope, which credits what the surrogate foresaw, and 1 / K, how much words differ, are the least that the tests are
-consistent with: nothing of it is believed before it shows.
+The slope credits what the surrogate foresaw, where the tests bear it out beyond doubt: it is as good as they make it.
+So a word is named for what its own tests show beyond luck, or for what was foreseen and came true of many.
 
 >>> n, hits = np.full(50, 40), np.zeros(50)
 >>> for found in (1.0, 30.0):
@@ -36,8 +36,8 @@ SELDOM = 0.5
 FEWEST_TESTS = 2
 """Fewer tests say nothing of how a word differs from others."""
 
-CAUTION = 1.645
-"""Standard errors by which the slope and the differences between words are taken for less than they seem."""
+BEYOND_DOUBT = 3.0
+"""Standard errors above nothing from which on the slope is believed."""
 
 FEW = 0.01
 """The share of the words that is expected to differ, before anything is seen; it counts as much as what is seen."""
@@ -46,6 +46,9 @@ STEPS = 10
 """Steps in which the words that differ are told apart from the others."""
 
 DRAWS = 200
+
+SURELY = 0.99
+"""A word that is alike with such a probability is not asked what it would be otherwise."""
 
 LEAST = 1e-9
 
@@ -116,12 +119,11 @@ def doubts(tests: WordTests, words: NDArray[np.intp], *, margin: float, generato
 
 @dataclass(frozen=True, slots=True)
 class _Rates:
-    """How the rates of words differ: the rate of any word, how it rises with what is expected of a test, how far words
-    that are alike differ (1 / (K + 1)), and the share of the words that are not alike."""
+    """How the rates of words differ: the rate of any word, how it rises with what is expected of a test, as a share of
+    the greatest effect, and the share of the words that are not alike."""
 
     of_any: float
     slope: float
-    differ: float
     few: float
     greatest: float
 
@@ -129,16 +131,15 @@ class _Rates:
     def fit(cls, tests: WordTests, hits: Floats, greatest: float) -> _Rates:
         """Learnt from all words that were tested, in steps: who is alike, and what those that are alike do."""
         alike = np.ones(len(hits))
+        foreseen = _foreseen(tests, greatest)
         for _ in range(STEPS):
-            n, own = alike * tests.n, alike * hits
+            n = alike * tests.n
             # One more hit: a rate of nothing is not known from so many tests without one.
-            of_any = float((own.sum() + 1) / (n.sum() + 1))
-            foreseen = _foreseen(tests, greatest)
+            of_any = min(float((alike @ hits + 1) / (n.sum() + 1)), 1 - LEAST)
             slope = _slope(n, foreseen, hits / tests.n - of_any)
-            rates = cls(min(of_any, 1 - LEAST), slope, 0.0, 0.0, greatest)
-            differ = _differences(tests.n, hits, rates.expected(tests), alike)
+            # The mean of the share that is seen and the one that was expected.
             few = float(((1 - alike).sum() + FEW * len(hits)) / (2 * len(hits)))
-            rates = replace(rates, differ=differ, few=few)
+            rates = cls(of_any, slope, few, greatest)
             alike = rates.alike(tests, hits)
         return rates
 
@@ -151,29 +152,24 @@ class _Rates:
         """The probability of each word to be one of the many."""
         n, m = tests.n, self.expected(tests)
         x = hits / np.maximum(n, 1)
-        # A binomial of as many tests as these are worth, given how words differ: exp(-n KL(x, m)) is it up to a
-        # factor, which Stirling's formula gives. Of the few, any number of hits is as probable as another.
-        less = 1 + (n - 1).clip(0) * self.differ
+        # A binomial: exp(-n KL(x, m)) is it up to a factor, which Stirling's formula gives. Of the few, any number of
+        # hits is as probable as another.
         apart = x * np.log(np.maximum(x, LEAST) / m) + (1 - x) * np.log(np.maximum(1 - x, LEAST) / (1 - m))
-        of_many = np.exp(-n / less * apart) / np.sqrt(1 + 2 * np.pi * n * less * x * (1 - x))
+        of_many = np.exp(-n * apart) / np.sqrt(1 + 2 * np.pi * n * x * (1 - x))
         many, few = (1 - self.few) * of_many, self.few / (n + 1)
         found: Floats = many / (many + few)
         return found
 
     def doubts(self, tests: WordTests, hits: Floats, margin: float, generator: np.random.Generator) -> Floats:
-        """The share of the draws of each word's rate that are no more than ``margin`` times that of any word; all of
-        a word that is expected to have no greater one."""
-        m, n, alike = self.expected(tests), tests.n, self.alike(tests, hits)
+        """The probability of each word's rate to be no more than ``margin`` times that of any word."""
         bar = margin * self.of_any
-        k = 1 / max(self.differ, LEAST) - 1
-        # Both groups' beta distributions, (2, words): the prior's, and what the tests add to them.
-        a = np.stack([k * m, np.ones(len(n))]) + hits
-        b = np.stack([k * (1 - m), np.ones(len(n))]) + n - hits
-        rate = (np.stack([alike, 1 - alike]) * a / (a + b)).sum(axis=0)
-        found = np.ones(len(n))
-        likely = np.flatnonzero(rate > bar)
-        group = np.where(generator.random((DRAWS, len(likely))) < alike[likely], 0, 1)
-        found[likely] = (generator.beta(a[group, likely], b[group, likely]) <= bar).mean(axis=0)
+        alike = self.alike(tests, hits)
+        of_few = np.ones(len(alike))
+        # Of one of the few its tests alone tell: draws of a beta distribution, where it may be one.
+        unlike = np.flatnonzero(alike < SURELY)
+        own, n = hits[unlike], tests.n[unlike]
+        of_few[unlike] = (generator.beta(1 + own, 1 + n - own, (DRAWS, len(unlike))) <= bar).mean(axis=0)
+        found: Floats = np.where(self.expected(tests) <= bar, alike, 0.0) + (1 - alike) * of_few
         return found
 
 
@@ -184,7 +180,7 @@ def _foreseen(tests: WordTests, greatest: float) -> Floats:
 
 
 def _slope(n: Floats, foreseen: Floats, beyond: Floats) -> float:
-    """How a rate rises with what was expected: the least that is left when any one word is left out, less its error."""
+    """How a rate rises with what was expected: the least that is left when any one word is left out, or nothing."""
     # Weighted least squares through the rate of any word, with an error that holds for any scatter (White 1980).
     products, squares = n * foreseen * beyond, n * foreseen**2
     if squares.sum() <= LEAST:
@@ -192,19 +188,4 @@ def _slope(n: Floats, foreseen: Floats, beyond: Floats) -> float:
     least = float(((products.sum() - products) / np.maximum(squares.sum() - squares, LEAST)).min())
     slope = float(products.sum() / squares.sum())
     error = float(np.sqrt(((products - slope * squares) ** 2).sum()) / squares.sum())
-    return max(0.0, least - CAUTION * error)
-
-
-def _differences(n: NDArray[np.int64], hits: Floats, m: Floats, alike: Floats) -> float:
-    """How far the rates of words differ beyond chance: 1 / (K + 1), less its error."""
-    # Pearson's squared residuals have the mean 1 + (n - 1) / (K + 1) and, without differences, about this variance.
-    of_one = m * (1 - m)
-    beyond = (hits - n * m) ** 2 / (n * of_one) - 1
-    weight = alike / (2 + 1 / (n * of_one))
-    squares = weight * (n - 1.0) ** 2
-    if squares.sum() <= LEAST:
-        return 0.0
-    found = float((weight * (n - 1) * beyond).sum() / squares.sum())
-    off = weight * (n - 1) * (beyond - found * (n - 1))
-    error = float(np.sqrt((off**2).sum()) / squares.sum())
-    return float(np.clip(found - CAUTION * error, 0.0, 0.5))
+    return least if least > BEYOND_DOUBT * error else 0.0
