@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from anchorscope import cli
-from reliability import hostile_folders
+from reliability import hostile_folders, printed
 from reliability.planted import KINDS, Plant
 from reliability.tables import ROOT
 
@@ -233,3 +233,15 @@ def in_a_terminal(folder: Path, *arguments: str) -> str:
         os.close(ours)
     assert done.wait() == 0, said.decode("utf-8", "replace")
     return said.decode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize("way", ["in a log message", "in a warning"])
+def test_what_a_worker_logs_and_warns_of_is_harmless_and_quiet_where_that_is_asked(way: str, tmp_path: Path) -> None:
+    before, inside = printed.WAYS[way]
+    inside = inside.replace(".error(", ".warning(")
+    (tmp_path / "prints.py").write_text(printed.MODULE.format(raw=printed.RAW, before=before, inside=inside), "utf-8")
+    (tmp_path / "docs.txt").write_text("a great film\na bad film\nno film\nso great\n", encoding="utf-8")
+    said = printed.in_a_terminal(tmp_path, "--workers", "2")
+    assert not [command for command in printed.COMMANDS if command in said]
+    assert "anchorscope: \N{REPLACEMENT CHARACTER}" in said
+    assert "\N{REPLACEMENT CHARACTER}" not in printed.in_a_terminal(tmp_path, "--workers", "2", "-q")

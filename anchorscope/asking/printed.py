@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import codecs
 import io
+import logging
 import sys
 import threading
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from traceback import format_exception
@@ -118,6 +120,40 @@ def show_uncaught_harmlessly() -> None:
 def _show(what: str, error: BaseException | None) -> None:
     told = "".join(format_exception(error)) if error is not None else "\n"
     print(harmless(f"{what}:\n{told}"), end="", file=sys.stderr)
+
+
+def messages(voice: Any) -> logging.Handler:
+    """Who writes log messages; they may hold a model's or a stranger's words."""
+    handler = logging.StreamHandler(voice)
+    handler.setFormatter(_Harmless("anchorscope: %(message)s"))
+    return handler
+
+
+class _Harmless(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """The message, with control characters shown instead of sent."""
+        return harmless(super().format(record))
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning of ours is a sentence; that of a library says where it comes from."""
+    source = "" if category is UserWarning else f" ({filename}, line {lineno})"
+    print(harmless(f"anchorscope: {message}{source}"), file=sys.stderr)
+
+
+def speak_harmlessly(disabled: int) -> None:
+    """In a process of ours: log messages above a level, and warnings where that is none of theirs, are shown without
+    commands for a terminal."""
+    logging.basicConfig(level=logging.WARNING, handlers=[messages(sys.stderr)])
+    logging.disable(disabled)
+    warnings.showwarning = show_warning if disabled < logging.WARNING else (lambda *_: None)
 
 
 class _LinesAbove:

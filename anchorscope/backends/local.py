@@ -6,6 +6,7 @@ nothing but the time.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from anchorscope.asking.answers import batches, brief
 from anchorscope.asking.budget import check_workers
-from anchorscope.asking.printed import HarmlessStream, show_uncaught_harmlessly
+from anchorscope.asking.printed import HarmlessStream, show_uncaught_harmlessly, speak_harmlessly
 from anchorscope.asking.process import called
 from anchorscope.backends.shares import joined, shares
 from anchorscope.errors import AnchorscopeError, InputError
@@ -81,8 +82,9 @@ class Processes:
             raise _cannot_travel(error) from error
         threads = str(max(1, (os.cpu_count() or workers) // workers))
         environment = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
+        given = (_Packed(score), os.getpid(), logging.root.manager.disable)
         self._pool: Any = ProcessPoolExecutor(
-            workers, context=Context(), initializer=_start, initargs=(_Packed(score), os.getpid()), env=environment
+            workers, context=Context(), initializer=_start, initargs=given, env=environment
         )
 
     def measure(self, units: Sequence[Unit], max_calls: float = inf) -> tuple[Measurements, Cost]:
@@ -200,13 +202,14 @@ _score: MeteredScore | None = None
 _fault: InputError | None = None
 
 
-def _start(packed: bytes, parent: int) -> None:
+def _start(packed: bytes, parent: int, disabled: int) -> None:
     global _score, _fault
     _end_with(parent)
     with suppress(OSError, ValueError, AttributeError):  # closed streams take nothing
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a model prints here is no data either
         if sys.stdout.isatty():
             sys.stdout = cast(TextIO, HarmlessStream(sys.stdout))
+    speak_harmlessly(disabled)
     show_uncaught_harmlessly()
     try:
         _score = called(lambda _: loads(packed), (), "the model")

@@ -31,7 +31,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn, TextIO, cast
 
-from anchorscope.asking.printed import HarmlessStream, harmless
+from anchorscope.asking.printed import HarmlessStream, harmless, messages, show_warning
 from anchorscope.cli import explain, options
 from anchorscope.errors import AnchorscopeError, InputError, StorageError, clipped
 
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What a model prints is no data, and it has no voice but ours: it may not close it.
         printed = cast(TextIO, HarmlessStream(voice)) if voice.isatty() else voice
         with redirect_stderr(voice), redirect_stdout(printed), warnings.catch_warnings():
-            warnings.showwarning = (lambda *_: None) if "quiet" in given else _warn
+            warnings.showwarning = (lambda *_: None) if "quiet" in given else show_warning
             status = _module(given["command"]).run(given, output)
         output.flush()
     except KeyboardInterrupt:
@@ -170,7 +170,7 @@ def _set_up_streams(given: dict[str, Any], voice: TextIO) -> TextIO:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    logging.basicConfig(level=logging.INFO if "verbose" in given else logging.WARNING, handlers=[_messages(voice)])
+    logging.basicConfig(level=logging.INFO if "verbose" in given else logging.WARNING, handlers=[messages(voice)])
     if "quiet" in given:
         logging.disable(logging.WARNING)
     if sys.stdout is None or sys.stdout.closed:
@@ -194,32 +194,6 @@ def occupy_closed_streams() -> None:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the number: those below are taken
-
-
-def _messages(voice: TextIO) -> logging.Handler:
-    """Who writes log messages; they may hold a model's or a stranger's words."""
-    handler = logging.StreamHandler(voice)
-    handler.setFormatter(_Harmless("anchorscope: %(message)s"))
-    return handler
-
-
-def _warn(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """A warning of ours is a sentence; that of a library says where it comes from."""
-    source = "" if category is UserWarning else f" ({filename}, line {lineno})"
-    print(harmless(f"anchorscope: {message}{source}"), file=sys.stderr)
-
-
-class _Harmless(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        """The message, with control characters shown instead of sent."""
-        return harmless(super().format(record))
 
 
 class _KeptOpen:
