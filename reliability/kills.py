@@ -1,9 +1,12 @@
-"""kill -9 at random moments, then resume: is anything lost, or done twice?
+"""kill -9 at random moments, then resume, or two resumes at once: is anything lost, or done twice?
 
 Every trial starts the command, kills its whole process group at a random moment of its life (from before the first
 import to the writing of the report), resumes it, and compares ``result.json`` with that of a run left in peace.
 Every call of the model is on record, so what was asked twice is known: at most the texts of one round, or of the
 predictions, which are written down as one piece here, or, once all rounds are closed, of the evidence.
+
+Every second trial is resumed by two processes at once: one of them ends the run, and the other is refused in a
+sentence, or comes late and finds all done.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import tempfile
 from contextlib import closing
 from dataclasses import dataclass
 from json import loads
+from operator import or_
 from pathlib import Path
 from time import monotonic
 
@@ -31,7 +35,7 @@ def main() -> int:
     n_trials = 4 if given.quick else given.trials
     study = Study(
         "kills",
-        "kill -9 at random moments, then resume",
+        "kill -9 at random moments, then resume, or two resumes at once",
         "every result.json is byte-identical but for the cost; at most one round repeated a kill",
         given.seed,
         not given.in_full,
@@ -57,23 +61,38 @@ def campaign(study: Study, scratch: Path, n_trials: int, n_documents: int) -> in
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
         asked_first, closed = work.n_asked(), rounds(run)
-        status, said = work.finish(run, *VARIANTS[name])
+        n_resumes = 1 + (trial + trial // len(VARIANTS)) % 2
+        ended, said = resumed(work, run, name, n_resumes)
         again = asked_first + work.n_asked() - peace.n_asked
-        same = status == 0 and found(run) == peace.result and not leftovers(run)
+        same = ended and found(run) == peace.result and not leftovers(run)
         limit = peace.of_evidence if closed == peace.n_rounds else peace.largest_round
         within = again <= limit
         n_same, n_within, n_early = n_same + same, n_within + within, n_early + (closed == 0)
-        study.add(
-            trial=trial, variant=name, moment=round(moment, 2), rounds=closed, same=same, again=again, limit=limit
-        )
+        row = {"variant": name, "moment": round(moment, 2), "rounds": closed, "resumes": n_resumes}
+        study.add(trial=trial, **row, same=same, again=again, limit=limit)
         if not same:
             print(said)
         shutil.rmtree(run)
+    n_twice = sum(row["resumes"] > 1 for row in study.rows)
     return study.end(
         reached=n_same == n_within == n_trials,
-        found=f"{n_same} of {n_trials} identical; {n_within} of {n_trials} repeated at most one round "
+        found=f"{n_same} of {n_trials} identical, {n_twice} of them resumed by two at once; "
+        f"{n_within} of {n_trials} repeated at most one round "
         f"({n_early} of the kills came before the first round was closed)",
     )
+
+
+def resumed(work: Work, run: Path, name: str, n: int) -> tuple[bool, str]:
+    """Whether one of so many resumes at once ended the run, and each other one did, too, or was refused in a sentence;
+    and what they said."""
+    processes = [work.start(run, *VARIANTS[name]) for _ in range(n)]
+    said = [process.communicate()[1] for process in processes]
+    ended = [process.returncode == 0 for process in processes]
+    refused = [process.returncode == 2 and REFUSED in told for process, told in zip(processes, said)]
+    return any(ended) and all(map(or_, ended, refused)), "".join(said)
+
+
+REFUSED = "Another process is writing"
 
 
 @dataclass(frozen=True, slots=True)

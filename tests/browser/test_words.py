@@ -89,6 +89,12 @@ def test_a_class_without_documents_is_not_called_settled(open_page: Any, report:
     assert first not in "".join(watched.page.locator(".key").all_inner_texts())
 
 
+def test_a_regret_beyond_all_says_so(open_page: Any, report: tuple[str, Result]) -> None:
+    watched = open_page(report[0])
+    watched.page.evaluate("page.data.about.labels[0].regret = 1.3; updateWords()")
+    assert "regret over 100%" in watched.text('.panel[data-label="0"] .standing')
+
+
 def test_a_label_without_a_test_has_no_rows(open_page: Any, report: tuple[str, Result]) -> None:
     """As a scan that time was up for before its first test: its regret is unknown, and all counts are 0."""
     watched = open_page(report[0])

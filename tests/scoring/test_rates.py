@@ -89,3 +89,19 @@ def test_what_speaks_against_a_label_is_asked_of_the_other_sign() -> None:
     tests.total[0] = -0.9 * 30.0
     assert doubted(tests)[0] == 1.0
     assert doubted(tests.against())[0] < 0.05
+
+
+def test_small_effects_that_are_frequent_count_beside_one_that_is_huge() -> None:
+    """By size 30 effects of .05 beside one of .9 are less than two; by number they are 30."""
+    tests = found_at(np.full(N_WORDS, 0.02), 5, size=0.05)
+    tests.n[0], tests.above[0], tests.total[0] = 40, 30.0, 30 * 0.05
+    tests.n[1], tests.above[1], tests.total[1], tests.greatest[1] = 40, 1.0, 0.9, 0.9
+    assert doubted(tests)[0] < 0.05
+
+
+def test_large_effects_count_beside_small_ones_that_all_words_have() -> None:
+    """By number a word with 20 effects of .9 in 50 tests is like any other, whose effects are of .01; by size it is
+    not."""
+    tests = found_at(np.full(N_WORDS, 0.4), 6, size=0.01)
+    tests.n[0], tests.above[0], tests.total[0], tests.greatest[0] = 50, 20.0, 20 * 0.9, 0.9
+    assert doubted(tests)[0] < 0.05
